@@ -28,7 +28,7 @@ class EverySequenceTest : public AllocatorTest {
   // All of them in a campaign.
   static std::optional<size_t> Length() {
     if (std::getenv("CAMPAIGN") != nullptr) return std::nullopt;
-    return 2;
+    return 3;
   }
   void ExpectAsTheModel(const PageMachine& machine) {
     const PageFigures figures = SearchPages(vmm(), executor(), machine, Length());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 
@@ -29,24 +30,28 @@ std::string ToString(const PageCall& call) {
 
 std::vector<PageCall> AllPageCalls(const PageMachine& machine) {
   using Kind = PageCall::Kind;
-  std::vector<PageCall> calls = {PageCall{Kind::kCompact}};
+  std::vector<PageCall> calls;
+  const auto add = [&](Kind kind, const PageRun& run, std::optional<int> stream, Access access) {
+    calls.push_back({kind, run, stream, access});
+  };
   for (uint64_t first = 0; first < PageMachine::kPages; ++first) {
     for (uint64_t count = 1; first + count <= PageMachine::kPages; ++count) {
       const PageRun run{first, count};
-      calls.push_back({Kind::kAllocate, run});
-      calls.push_back({Kind::kDeallocate, run});
+      add(Kind::kAllocate, run, std::nullopt, Access::kNone);
+      add(Kind::kDeallocate, run, std::nullopt, Access::kNone);
       for (int stream = 0; stream < PageMachine::kStreams; ++stream) {
-        calls.push_back({Kind::kDeallocate, run, stream});
+        add(Kind::kDeallocate, run, stream, Access::kNone);
       }
     }
   }
   for (int stream = 0; stream < PageMachine::kStreams; ++stream) {
-    calls.push_back({Kind::kHold, {}, stream});
-    calls.push_back({Kind::kFinish, {}, stream});
+    add(Kind::kHold, {}, stream, Access::kNone);
+    add(Kind::kFinish, {}, stream, Access::kNone);
   }
-  for (const Access access : {Access::kNone, Access::kRead}) {
-    if (machine.has_peer) calls.push_back({Kind::kGrant, {}, std::nullopt, access});
-  }
+  add(Kind::kCompact, {}, std::nullopt, Access::kNone);
+  if (!machine.has_peer) return calls;
+  add(Kind::kGrant, {}, std::nullopt, Access::kNone);
+  add(Kind::kGrant, {}, std::nullopt, Access::kRead);
   return calls;
 }
 

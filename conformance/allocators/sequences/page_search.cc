@@ -3,6 +3,8 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <unordered_set>
 #include <utility>
 
@@ -25,7 +27,7 @@ class StreamHolder : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;
 
-  void Hold(Stream stream) { held_.insert_or_assign(stream.value(), true); }
+  void Hold(Stream stream) { held_.insert(stream.value()); }
   void LetGo(Stream stream) {
     held_.erase(stream.value());
     for (auto& [event, recorded_on] : pending_) {
@@ -48,7 +50,7 @@ class StreamHolder : public ForwardingExecutor {
 
  private:
   static constexpr uint64_t kNone = ~uint64_t{0};
-  std::map<uint64_t, bool> held_;
+  std::set<uint64_t> held_;
   std::map<uint64_t, uint64_t> pending_;  // the stream that is held, or kNone, by event
 };
 
