@@ -10,11 +10,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <shared_mutex>
+#include <thread>
 #include <vector>
 
 #include "api/record/event_writer.h"
@@ -130,7 +132,55 @@ void BM_MapSetAccessUnmapInThreads(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
   Require(vmm.Release(handle).ok() && vmm.AddressFree(range).ok());
 }
-BENCHMARK(BM_MapSetAccessUnmapInThreads)->ThreadRange(1, 4)->UseRealTime();
+BENCHMARK(BM_MapSetAccessUnmapInThreads)->ThreadRange(1, 8)->UseRealTime();
+
+// What several threads read of one granule, while another thread maps, grants and unmaps another.
+template <typename Read>
+void ReadBesideWriter(benchmark::State& state, const Read& read) {
+  static const Loaded& loaded = *new Loaded(1000);
+  static std::atomic<bool> stop;
+  std::thread writer;
+  if (state.thread_index() == 0) {
+    stop = false;
+    writer = std::thread([] {
+      const AddressRange range = Granule(loaded.range, 1000);
+      const std::array grants{kGrant};
+      while (!stop) {
+        Require(loaded.vmm->Map(range, loaded.handles[1000 % loaded.handles.size()]).ok());
+        Require(loaded.vmm->SetAccess(range, grants).ok());
+        Require(loaded.vmm->Unmap(range).ok());
+      }
+    });
+  }
+  for (auto _ : state) read(loaded);
+  state.SetItemsProcessed(state.iterations());
+  if (!writer.joinable()) return;
+  stop = true;
+  writer.join();
+}
+void BM_GetAccessBesideWriter(benchmark::State& state) {
+  ReadBesideWriter(state, [](const Loaded& loaded) {
+    Require(loaded.vmm->GetAccess(kGrant.location, loaded.range.base).ok());
+  });
+}
+void BM_GetPointerAttributeBesideWriter(benchmark::State& state) {
+  ReadBesideWriter(state, [](const Loaded& loaded) {
+    Require(loaded.vmm
+                ->GetPointerAttribute(DeviceOrdinal(0), PointerAttribute::kDevicePointer,
+                                      loaded.range.base)
+                .ok());
+  });
+}
+void BM_Copy4BytesBesideWriter(benchmark::State& state) {
+  ReadBesideWriter(state, [](const Loaded& loaded) {
+    static Executor& executor = **loaded.simulator->executor();
+    uint32_t word;
+    Require(executor.CopyDeviceToHost(DeviceOrdinal(0), &word, loaded.range.base, Bytes(4)).ok());
+  });
+}
+BENCHMARK(BM_GetAccessBesideWriter)->ThreadRange(1, 8)->UseRealTime();
+BENCHMARK(BM_GetPointerAttributeBesideWriter)->ThreadRange(1, 8)->UseRealTime();
+BENCHMARK(BM_Copy4BytesBesideWriter)->ThreadRange(1, 8)->UseRealTime();
 
 // What the heap grows by for each of a million mappings, granted to two devices.
 void BM_Metadata(benchmark::State& state) {
