@@ -132,32 +132,36 @@ struct Pair {
 
 // Who holds a stripe alone is alone with what it guards, whichever way the others come.
 TEST(StripedMutexTest, AWriterOfAStripeIsAlone) {
-  constexpr int kRounds = 2000;
+  constexpr int kWriters = 4;
+  constexpr int kRounds = 100;
   StripedMutex mutex;
   Pair pair;
+  std::atomic<int> writing{kWriters};
   InThreads(8, [&](int thread) {
-    for (int i = 0; i < kRounds; ++i) {
-      if (thread < 2) {
-        const StripesLock lock(mutex, 0b1000);
-        pair.Write();
-      } else if (thread < 4) {
-        const SharedStripesLock lock(mutex, thread == 2 ? 0b1000 : 0b11000);
-        pair.Read();
-      } else if (thread == 4) {
-        const StripesLock lock(mutex, 0b1100);
-        pair.Write();
-      } else if (thread == 5) {
+    for (int i = 0; thread < kWriters && i < kRounds; ++i) {
+      if (thread == 0) {
         const std::unique_lock lock(mutex);
         pair.Write();
+      } else {
+        const StripesLock lock(mutex, thread == 1 ? 0b1100 : 0b1000);
+        pair.Write();
+      }
+    }
+    if (thread < kWriters) --writing;
+    while (writing != 0) {
+      if (thread % 2 == 0) {
+        const SharedStripesLock lock(mutex, thread == 6 ? 0b1000 : 0b11000);
+        pair.Read();
       } else {
         const std::shared_lock lock(mutex);
         pair.Read();
       }
+      std::this_thread::yield();
     }
   });
   EXPECT_EQ(pair.torn, 0);
-  EXPECT_EQ(pair.a, 4u * kRounds);
-  EXPECT_EQ(pair.b, 4u * kRounds);
+  EXPECT_EQ(pair.a, uint64_t{kWriters} * kRounds);
+  EXPECT_EQ(pair.b, uint64_t{kWriters} * kRounds);
 }
 
 // Stripes that are taken together keep nobody waiting for ever, whatever the others take.

@@ -117,22 +117,31 @@ void BM_SweepAtRandom(benchmark::State& state) { Sweep(state, true); }
 BENCHMARK(BM_SweepInOrder)->Arg(1000)->Arg(1000000);
 BENCHMARK(BM_SweepAtRandom)->Arg(1000)->Arg(1000000);
 
-// The three steps in each of several threads, on a reservation and an allocation of its own.
+// The three steps in each of several threads, on the granules of a reservation of its own in turn.
 void BM_MapSetAccessUnmapInThreads(benchmark::State& state) {
   static Simulator& simulator = *Simulator::Create(Profile::ReferenceH200(2))->release();
   Vmm& vmm = **simulator.vmm();
-  const AddressRange range = *vmm.AddressReserve(kGranule);
+  const auto granules = static_cast<uint64_t>(state.range(0));
+  const AddressRange whole = *vmm.AddressReserve(granules * kGranule);
   const AllocationHandle handle = *vmm.Create(kGranule, AllocationProperties());
   const std::array grants{kGrant};
+  uint64_t next = 0;
   for (auto _ : state) {
+    const AddressRange range = Granule(whole, next);
     Require(vmm.Map(range, handle).ok());
     Require(vmm.SetAccess(range, grants).ok());
     Require(vmm.Unmap(range).ok());
+    next = next + 1 == granules ? 0 : next + 1;
   }
   state.SetItemsProcessed(state.iterations());
-  Require(vmm.Release(handle).ok() && vmm.AddressFree(range).ok());
+  Require(vmm.Release(handle).ok() && vmm.AddressFree(whole).ok());
 }
-BENCHMARK(BM_MapSetAccessUnmapInThreads)->ThreadRange(1, 8)->UseRealTime();
+BENCHMARK(BM_MapSetAccessUnmapInThreads)
+    ->ArgName("granules")
+    ->Arg(1)
+    ->Arg(64)
+    ->ThreadRange(1, 8)
+    ->UseRealTime();
 
 // What several threads read of one granule, while another thread maps, grants and unmaps another.
 template <typename Read>
