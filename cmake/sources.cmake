@@ -194,6 +194,7 @@ set(twinmmu_testing_private_dependencies
 
 set(twinmmu_sim_sources
   sim/base/fork_count.cc
+  sim/base/striped_mutex.cc
   sim/base/word_copies.cc
   sim/calls/arrays/array_images.cc
   sim/calls/arrays/array_layout.cc
@@ -232,6 +233,7 @@ set(twinmmu_sim_sources
   sim/calls/vmm/vmm_devices.cc
   sim/calls/vmm/vmm_mappings.cc
   sim/calls/vmm/vmm_physical.cc
+  sim/calls/vmm/vmm_plain_calls.cc
   sim/calls/vmm/vmm_pointers.cc
   sim/calls/vmm/vmm_range_handles.cc
   sim/calls/vmm/vmm_reservations.cc

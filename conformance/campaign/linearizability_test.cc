@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/types/span.h"
 #include "api/testing/forwarding.h"
 #include "api/testing/matchers.h"
 #include "conformance/instances/random/random_sim.h"
@@ -65,6 +66,24 @@ class RetainsLater : public ForwardingVmm {
   }
 };
 
+// The access that it gave is not there yet when it returns: it looks, and gives it later, when the
+// memory may be another one.
+class GrantsLater : public ForwardingVmm {
+ public:
+  using ForwardingVmm::ForwardingVmm;
+  absl::Status SetAccess(const AddressRange& range, absl::Span<const AccessGrant> grants) override {
+    if (grants.size() != 1) return ForwardingVmm::SetAccess(range, grants);
+    const absl::StatusOr<Access> before = ForwardingVmm::GetAccess(grants[0].location, range.base);
+    const absl::Status possible = ForwardingVmm::SetAccess(range, grants);
+    if (!possible.ok() || !before.ok()) return possible;
+    const AccessGrant back{grants[0].location, *before};
+    if (!ForwardingVmm::SetAccess(range, absl::MakeConstSpan(&back, 1)).ok()) return possible;
+    LetOthersIn();
+    ForwardingVmm::SetAccess(range, grants).IgnoreError();
+    return possible;
+  }
+};
+
 template <typename Planted>
 std::string Find() {
   const absl::StatusOr<Races> races =
@@ -75,6 +94,9 @@ std::string Find() {
 }
 
 TEST(PlantedRaceTest, ALateMapIsFound) { EXPECT_THAT(Find<MapsLater>(), HasSubstr("Map")); }
+TEST(PlantedRaceTest, ALateGrantIsFound) {
+  EXPECT_THAT(Find<GrantsLater>(), HasSubstr("SetAccess"));
+}
 TEST(PlantedRaceTest, ALateReferenceIsFound) {
   EXPECT_THAT(Find<RetainsLater>(), HasSubstr("Retain"));
 }

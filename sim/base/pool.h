@@ -29,6 +29,17 @@ class Pool {
     return id;
   }
   void Remove(uint32_t id) { free_.push_back(id); }
+  // Up to `count` ids for records, as far as there is room without more memory; how many. Each is
+  // live from then on.
+  size_t Take(size_t count, uint32_t* ids) {
+    size_t taken = 0;
+    for (; taken < count && !free_.empty(); ++taken) {
+      ids[taken] = free_.back();
+      free_.pop_back();
+    }
+    for (; taken < count && next_ / kChunk != chunks_.size(); ++taken) ids[taken] = next_++;
+    return taken;
+  }
 
   T& operator[](uint32_t id) { return (*chunks_[id / kChunk])[id % kChunk]; }
   const T& operator[](uint32_t id) const { return (*chunks_[id / kChunk])[id % kChunk]; }

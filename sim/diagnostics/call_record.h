@@ -57,6 +57,16 @@ class CallRecord {
     if (ABSL_PREDICT_FALSE(state_.events != nullptr)) TellCall(state_, event, stream_);
   }
 
+  // The same with those stripes of mmu.mutex held alone.
+  uint64_t IdBeside(StripedMutex::Stripes stripes) {
+    if (id_ == 0) id_ = state_.history.NextIdBeside(stripes);
+    return id_;
+  }
+  void DoneBeside(StripedMutex::Stripes stripes, const AddressRange& range, uint64_t detail) {
+    done_ = true;
+    state_.history.WriteBeside(CallEvent{IdBeside(stripes), call_, false, range, detail});
+  }
+
   // With mmu.mutex held, if only shared; this holds for all that follows. A call that changed
   // nothing and was not refused.
   void DoneShared() { WriteShared(false); }

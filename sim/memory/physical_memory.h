@@ -28,8 +28,9 @@
 namespace twinmmu {
 
 // The memory itself, or a multicast object, which has none of its own. Several allocations share it
-// when it was imported.
-struct PhysicalPages {
+// when it was imported. Threads that map memory of their own share no line of the processor's
+// cache.
+struct alignas(64) PhysicalPages {
   Bytes size;
   Location location;
   AllocationProperties properties;  // of the allocation that it was made for
@@ -43,8 +44,8 @@ struct PhysicalPages {
   uint64_t id = 0;           // what no other memory has, of whatever machine and process
   // Of all allocations over them, and of the multicast objects that they are bound to, once for
   // each binding: how many addresses a byte may have.
-  uint64_t mappings = 0;
-  bool was_mapped = false;              // some time
+  std::atomic<uint64_t> mappings = 0;
+  bool was_mapped = false;              // some time; set by who adds the first mapping
   std::unique_ptr<MulticastTeam> team;  // of a multicast object; null: this is memory
   std::shared_ptr<PhysicalPages> next_unfreed;
 
@@ -67,8 +68,8 @@ struct RdmaMappings {
   uint32_t holder = 0;  // where there is no such: another, which its device was granted since
 };
 
-// What one handle names.
-struct AllocationRecord {
+// What one handle names. Aligned for the same reason.
+struct alignas(64) AllocationRecord {
   AllocationProperties properties;
   std::shared_ptr<PhysicalPages> pages;
   uint64_t references = 0;  // given out and not released
@@ -88,7 +89,7 @@ struct AllocationRecord {
 // An allocation is named by a handle outside and by a small index inside. It lives while there are
 // references, mappings or pins; its pages live on while a descriptor of them is open, in any
 // process. Where a call fails or throws std::bad_alloc nothing has changed, and what takes
-// something away never does. Not thread-safe, but for the const members.
+// something away never does. Not thread-safe, but for the const members and where it says so.
 class PhysicalMemory {
  public:
   // `profile` must outlive this object.
@@ -130,6 +131,21 @@ class PhysicalMemory {
   void Release(uint32_t index);
   void AddMapping(uint32_t index) { ++table_[index].mappings; }
   void RemoveMapping(uint32_t index);
+  // The same beside others that call these: of memory that has no mapping, under whatever handle,
+  // or only this one. False: that is not so, and nothing has changed. The handle has references.
+  bool AddOnlyMapping(uint32_t index) {
+    AllocationRecord& allocation = table_[index];
+    uint64_t none = 0;
+    if (!allocation.pages->mappings.compare_exchange_strong(none, 1)) return false;
+    allocation.pages->was_mapped = true;
+    ++allocation.mappings;
+    return true;
+  }
+  bool HasOnlyMapping(uint32_t index) const { return table_[index].pages->mappings.load() == 1; }
+  void RemoveOnlyMapping(uint32_t index) {
+    --table_[index].mappings;
+    table_[index].pages->mappings.store(0, std::memory_order_release);
+  }
   // A pin keeps the allocation as a mapping does; it has no address.
   void Pin(uint32_t index) { ++table_[index].pins; }
   void Unpin(uint32_t index);

@@ -90,6 +90,37 @@ void Mmu::RemoveRecord(uint32_t id) {
   mappings.Remove(id);
 }
 
+bool Mmu::Restock(int stripe) {
+  Stock& stock = stocks_[stripe];
+  const std::lock_guard lock(stocking_);
+  if (stock.records == 0) {
+    stock.records = static_cast<uint32_t>(mappings.Take(Stock::kPortion, stock.record.data()));
+  }
+  if (stock.next_id == stock.end_id && buffers_made < ~uint32_t{0} - Stock::kPortion) {
+    stock.next_id = buffers_made + 1;
+    stock.end_id = stock.next_id + Stock::kPortion;
+    buffers_made += Stock::kPortion;
+  }
+  return stock.records != 0 && stock.next_id != stock.end_id;
+}
+
+uint32_t Mmu::AddPreparedRecord(int stripe, const MappingRecord& mapping) {
+  Stock& stock = stocks_[stripe];
+  const uint32_t id = stock.record[--stock.records];
+  mappings[id] = mapping;
+  mappings[id].id = stock.next_id++;
+  return id;
+}
+
+void Mmu::ReturnRecord(int stripe, uint32_t id) {
+  Stock& stock = stocks_[stripe];
+  if (stock.records == stock.record.size()) {
+    const std::lock_guard lock(stocking_);
+    while (stock.records > Stock::kPortion) mappings.Remove(stock.record[--stock.records]);
+  }
+  stock.record[stock.records++] = id;
+}
+
 absl::Status Mmu::HideFromDevices(const MappingRecord& mapping) {
   if (!profile.mappings_seen_late || mapping.multicast) return absl::OkStatus();
   absl::StatusOr<Backing> zeros = Backing::Make(BackingKind::kPrivate, SizeOf(mapping.pages));

@@ -4,10 +4,13 @@
 #define TWINMMU_SIM_MMU_MMU_H_
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +19,9 @@
 #include "absl/status/statusor.h"
 #include "api/address.h"
 #include "api/allocation.h"
-#include "sim/base/fair_shared_mutex.h"
 #include "sim/base/host_memory.h"
 #include "sim/base/pool.h"
+#include "sim/base/striped_mutex.h"
 #include "sim/coherence/monitor/alias_monitor.h"
 #include "sim/host/backing.h"
 #include "sim/host/window.h"
@@ -58,6 +61,11 @@ struct MappingRecord {
 // `mutex` guards every member that is not const: calls that change something hold it alone, those
 // that only read, copies included, share it. So memory cannot go away under a copy.
 //
+// A page has one stripe of it. Who holds the stripes of pages alone may change the entries that
+// these pages have to themselves in `table`, mappings that lie in these pages, and how memory that
+// has no other mapping is mapped; who shares them, or holds them alone, may read these pages, and
+// all that only who holds the whole alone can change.
+//
 // Access is kept for each device, under its number, and one for the host, whose NUMA nodes share
 // it.
 struct Mmu {
@@ -71,7 +79,7 @@ struct Mmu {
 
   HostMemory host_memory;  // for what runs on it
 
-  FairSharedMutex mutex;
+  StripedMutex mutex;
   std::condition_variable_any team_changed;  // of some multicast object; waited for with `mutex`
   PhysicalMemory memory;
   LinearMemory linear;
@@ -119,8 +127,9 @@ struct Mmu {
     return (value & (profile.multicast_minimum_granularity.value() - 1)) == 0;
   }
 
-  // Another one, larger, after each change that takes something away from a device. At least 2.
-  uint64_t generation() const { return table.generation() + linear.generation(); }
+  // With `mutex` held as a whole: another one, larger, after each change that takes something away
+  // from a device. At least 2.
+  uint64_t generation() const { return table.generation() + linear.generation() + mutex.writes(); }
 
   // The page of an address; of one outside the window, a page that is a hole.
   uint64_t PageOf(DeviceAddress address) const {
@@ -131,6 +140,20 @@ struct Mmu {
   DeviceAddress AddressOf(uint64_t page) const { return window.range().base + SizeOf(page); }
   AddressRange RangeOf(const MappingRecord& mapping) const {
     return AddressRange{AddressOf(mapping.first_page), SizeOf(mapping.pages), Bytes(0)};
+  }
+
+  // The stripes of the pages of `range`; none: they are not all in the window, or more than a few.
+  StripedMutex::Stripes StripesOf(const AddressRange& range) const {
+    constexpr uint64_t kFewPages = 16;
+    if (range.empty() || !window.range().contains(range)) return 0;
+    const uint64_t first = PageOf(range.base);
+    const uint64_t last = PageOf(range.end() - Bytes(1));
+    if (last - first >= kFewPages) return 0;
+    StripedMutex::Stripes stripes = 0;
+    for (uint64_t page = first; page <= last; ++page) {
+      stripes |= StripedMutex::Stripes{1} << StripeOf(page);
+    }
+    return stripes;
   }
 
   PageEntry At(DeviceAddress address) const { return table.Find(PageOf(address)).entry; }
@@ -192,6 +215,14 @@ struct Mmu {
   // throws std::bad_alloc nothing has changed.
   uint32_t AddRecord(const MappingRecord& mapping);
   void RemoveRecord(uint32_t id);
+  // The same of no multicast object, with stripes of `mutex` held alone, one of which is `stripe`.
+  // PrepareRecord: whether one can be added. AddPreparedRecord, after it, sets the id.
+  bool PrepareRecord(int stripe) {
+    const Stock& stock = stocks_[stripe];
+    return (stock.records != 0 && stock.next_id != stock.end_id) || Restock(stripe);
+  }
+  uint32_t AddPreparedRecord(int stripe, const MappingRecord& mapping);
+  void ReturnRecord(int stripe, uint32_t id);
   // Where profile.mappings_seen_late, devices do not see that mapping until SeeAll.
   // ResourceExhausted: the host refused.
   absl::Status HideFromDevices(const MappingRecord& mapping);
@@ -238,7 +269,26 @@ struct Mmu {
   }
 
  private:
-  coherence::AliasMonitor& aliases_;  // of pages with several addresses
+  // What calls that hold a stripe need of what all mappings have in common, for some more of them.
+  struct alignas(64) Stock {
+    static constexpr uint32_t kPortion = 8;
+    uint32_t records = 0;
+    uint32_t next_id = 0;
+    uint32_t end_id = 0;
+    std::array<uint32_t, 2 * kPortion> record;
+  };
+
+  coherence::AliasMonitor& aliases_;                  // of pages with several addresses
+  std::array<Stock, StripedMutex::kStripes> stocks_;  // each guarded by its stripe
+  // Of who holds stripes, for `mappings` as what gives ids to records, and `buffers_made`.
+  std::mutex stocking_;
+
+  static int StripeOf(uint64_t page) {
+    // Pages that are near, and those at the same place of ranges, have different ones.
+    static_assert(StripedMutex::kStripes == 1 << 5);
+    return static_cast<int>(page * 0x9e3779b97f4a7c15 >> (64 - 5));
+  }
+  [[gnu::cold]] bool Restock(int stripe);
 
   [[gnu::cold]] char* FindSeen(const MappingRecord& mapping) const;
   void AddAddresses(PhysicalPages& pages, uint64_t count);
@@ -247,6 +297,30 @@ struct Mmu {
   absl::Status ReadTeam(PhysicalPages& object);
   template <typename Allowed>
   bool EveryPage(const AddressRange& range, const Allowed& allowed) const;
+};
+
+// Shares the mutex of an Mmu as far as it takes to read the pages of a range: their stripes, if
+// they are few, else the whole. Who may have to tell of misuse, for which others are looked at,
+// gives an empty range.
+class SharedPagesLock {
+ public:
+  SharedPagesLock(Mmu& mmu, const AddressRange& range) : mutex_(mmu.mutex) {
+    const StripedMutex::Stripes stripes = mmu.StripesOf(range);
+    if (stripes != 0) {
+      stripes_.emplace(mutex_, stripes);
+    } else {
+      mutex_.lock_shared();
+    }
+  }
+  ~SharedPagesLock() {
+    if (!stripes_.has_value()) mutex_.unlock_shared();
+  }
+  SharedPagesLock(const SharedPagesLock&) = delete;
+  SharedPagesLock& operator=(const SharedPagesLock&) = delete;
+
+ private:
+  StripedMutex& mutex_;
+  std::optional<SharedStripesLock> stripes_;
 };
 
 }  // namespace twinmmu

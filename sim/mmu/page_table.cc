@@ -59,17 +59,23 @@ void PageTable::Apply(uint64_t first, uint64_t count, const PageEdit& edit) {
   }
 }
 
-bool PageTable::ApplyInLeaf(uint64_t first, uint64_t end, const PageEdit& edit) {
-  // A slot that becomes a hole could free its node, and the nodes above.
-  if (edit.set == 0 || (first >> kBits) != (end - 1) >> kBits) return false;
+PageTable::Node* PageTable::LeafOf(uint64_t first, uint64_t end) const {
+  if ((first >> kBits) != (end - 1) >> kBits) return nullptr;
   Node* node = root_;
   for (int shift = root_shift_; shift > 0; shift -= kBits) {
     const uint64_t slot = node->slots[first >> shift & (kSlots - 1)];
-    if (!IsChild(slot)) return false;
+    if (!IsChild(slot)) return nullptr;
     node = ChildOf(slot);
   }
+  return node;
+}
+
+bool PageTable::ApplyInLeaf(uint64_t first, uint64_t end, const PageEdit& edit) {
+  // A slot that becomes a hole could free its node, and the nodes above.
+  Node* const node = edit.set == 0 ? nullptr : LeafOf(first, end);
+  if (node == nullptr) return false;
   for (uint64_t page = first; page < end; ++page) {
-    uint64_t& slot = node->slots[page & (kSlots - 1)];
+    uint64_t& slot = node->slots[InLeaf(page)];
     node->used += slot == 0;
     slot = (slot & edit.keep) | edit.set;
   }
@@ -80,14 +86,15 @@ void PageTable::Apply(Node* node, int shift, uint64_t first, uint64_t end, const
   const uint64_t span = uint64_t{1} << shift;
   for (uint64_t i = first >> shift; i <= (end - 1) >> shift; ++i) {
     const uint64_t slot_first = i << shift;
-    const uint64_t old = node->slots[i];
+    uint64_t& slot = node->slots[shift == 0 ? InLeaf(i) : i];
+    const uint64_t old = slot;
     const bool whole = first <= slot_first && slot_first + span <= end;
     const uint64_t now =
         whole && !IsChild(old)
             ? (old & edit.keep) | edit.set
             : ApplyToPart(old, shift - kBits, std::max(first, slot_first) - slot_first,
                           std::min(end, slot_first + span) - slot_first, edit);
-    node->slots[i] = now;
+    slot = now;
     node->used += (now != 0) - (old != 0);
   }
 }

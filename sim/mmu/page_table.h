@@ -72,7 +72,8 @@ struct PageSpan {
 // A radix tree of 512-way nodes over page numbers. A slot of any level is a child or an entry that
 // holds for every page under it, so that a span costs what its edges cost and not what it contains.
 // Nodes that an Apply may need are made before it begins, so that one that throws std::bad_alloc
-// has changed nothing. Not thread-safe; concurrent Find is.
+// has changed nothing. Not thread-safe; Find is beside another one, and beside changes of entries
+// that a page has to itself.
 class PageTable {
  public:
   // For the pages [0, pages).
@@ -85,15 +86,20 @@ class PageTable {
   PageSpan Find(uint64_t page) const {
     if (page >= pages_) return PageSpan{PageEntry(), ~uint64_t{0}};
     const Node* node = root_;
-    for (int shift = root_shift_;; shift -= kBits) {
+    for (int shift = root_shift_; shift > 0; shift -= kBits) {
       const uint64_t slot = node->slots[page >> shift & (kSlots - 1)];
       if (!IsChild(slot)) return PageSpan{PageEntry(slot), ((page >> shift) + 1) << shift};
       node = ChildOf(slot);
     }
+    return PageSpan{PageEntry(node->slots[InLeaf(page)]), page + 1};
   }
 
   // Changes the pages [first, first + count), which must lie in the table.
   void Apply(uint64_t first, uint64_t count, const PageEdit& edit);
+  // The entries of pages that have one each, all in one node. Who changes them changes nothing else
+  // of the table, its generation neither.
+  class OwnEntries;
+  OwnEntries EntriesOf(uint64_t first, uint64_t count);
   // Makes sure that Apply cannot fail for one range, nor for several that make up one, nor for any
   // number of them within `pages` pages.
   void Prepare(uint64_t pages = 0);
@@ -113,9 +119,14 @@ class PageTable {
     uint32_t used = 0;  // slots that are not holes
   };
 
+  // Which slot of a leaf: neighbours are in different lines of the processor's cache, since threads
+  // may use them.
+  static uint64_t InLeaf(uint64_t page) { return (page >> 3 & 63) | (page & 7) << 6; }
   static bool IsChild(uint64_t slot) { return slot != 0 && (slot & PageEntry::kPresent) == 0; }
   static Node* ChildOf(uint64_t slot) { return reinterpret_cast<Node*>(slot); }
 
+  // The leaf that all of [first, end) is in; null: there is none.
+  Node* LeafOf(uint64_t first, uint64_t end) const;
   // Applies where all of [first, end) is in one leaf that exists, the usual case, and nothing
   // becomes a hole; else false, and nothing has changed.
   bool ApplyInLeaf(uint64_t first, uint64_t end, const PageEdit& edit);
@@ -138,6 +149,25 @@ class PageTable {
   Node* spare_ = nullptr;  // a list, linked through slots[0]
   Node* root_;
 };
+
+class PageTable::OwnEntries {
+ public:
+  // Whether the pages have such entries.
+  explicit operator bool() const { return leaf_ != nullptr; }
+  PageEntry operator[](uint64_t page) const { return PageEntry(leaf_->slots[InLeaf(page)]); }
+  // Neither the old entry nor the new one is a hole.
+  void Set(uint64_t page, PageEntry entry) { leaf_->slots[InLeaf(page)] = entry.bits(); }
+
+ private:
+  friend class PageTable;
+  explicit OwnEntries(Node* leaf) : leaf_(leaf) {}
+
+  Node* leaf_;
+};
+
+inline PageTable::OwnEntries PageTable::EntriesOf(uint64_t first, uint64_t count) {
+  return OwnEntries(LeafOf(first, first + count));
+}
 
 }  // namespace twinmmu
 

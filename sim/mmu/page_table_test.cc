@@ -52,6 +52,26 @@ TEST(PageTableTest, AccessCanDifferInsideAMapping) {
   EXPECT_EQ(table.Find(101).entry.index(), 1u);
 }
 
+// Pages that have entries of their own are changed in place; a page under an entry for many, or in
+// another node, has none.
+TEST(PageTableTest, ChangesOwnEntriesInPlace) {
+  PageTable table(kPages);
+  table.Apply(0, 2048, PageEdit::Replace(PageEntry::Reserved(3)));
+  EXPECT_FALSE(table.EntriesOf(512, 1));
+  table.Apply(600, 1, PageEdit::Replace(PageEntry::Mapped(1)));
+  EXPECT_FALSE(table.EntriesOf(511, 2));
+  EXPECT_FALSE(table.EntriesOf(1023, 2));
+  PageTable::OwnEntries entries = table.EntriesOf(512, 512);
+  ASSERT_TRUE(entries);
+  EXPECT_EQ(entries[600].bits(), PageEntry::Mapped(1).bits());
+  const uint64_t generation = table.generation();
+  entries.Set(601, PageEntry::Mapped(2));
+  EXPECT_EQ(table.Find(600).entry.index(), 1u);
+  EXPECT_EQ(table.Find(601).entry.index(), 2u);
+  EXPECT_EQ(table.Find(602).entry.bits(), PageEntry::Reserved(3).bits());
+  EXPECT_EQ(table.generation(), generation);
+}
+
 // A span costs its edges: all of a table but one page takes two nodes per level at most.
 TEST(PageTableTest, ASpanCostsItsEdges) {
   PageTable table(kPages);

@@ -130,9 +130,34 @@ History::History(size_t capacity) {
   mask_ = slots - 1;
 }
 
+void History::TakeIds(StripedMutex::Stripes stripes) {
+  constexpr uint64_t kPortion = 16;
+  const void* const taker = taker_.load(std::memory_order_relaxed);
+  if (taker != &latest_) taker_.store(&latest_, std::memory_order_relaxed);
+  const bool is_only = taker == &latest_ || taker == nullptr;
+  const bool several = (stripes & (stripes - 1)) != 0;
+  const uint64_t portion = is_only || several ? 1 : kPortion;
+  const uint64_t first = next_.fetch_add(portion, std::memory_order_relaxed);
+  // What a stripe has left must not be as old as what the ring forgets.
+  const uint64_t old = first - std::min(first, mask_ / 2);
+  if (least_.load(std::memory_order_relaxed) + mask_ / 4 < old) {
+    least_.store(old, std::memory_order_relaxed);
+  }
+  for (StripedMutex::Stripes rest = stripes; rest != 0; rest &= rest - 1) {
+    ids_[__builtin_ctz(rest)] = Ids();
+  }
+  ids_[__builtin_ctz(stripes)] = Ids{first, first + portion};
+}
+
 CallEvent History::EventOf(const Slot& slot) {
+  const uint64_t stamp = slot.stamp.load(std::memory_order_relaxed);
   const AddressRange range{DeviceAddress(slot.base), Bytes(slot.size), Bytes(0)};
-  return CallEvent{slot.id, slot.call, slot.refused, range, slot.detail, slot.caller};
+  return CallEvent{stamp >> Slot::kIdShift,
+                   static_cast<Call>(stamp & 0xff),
+                   (stamp & Slot::kRefused) != 0,
+                   range,
+                   slot.detail,
+                   slot.caller};
 }
 
 }  // namespace twinmmu

@@ -3,6 +3,9 @@
 #ifndef TWINMMU_SIM_STATE_CALL_HISTORY_H_
 #define TWINMMU_SIM_STATE_CALL_HISTORY_H_
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +18,7 @@
 #include "api/allocation.h"
 #include "api/calls.inc"
 #include "sim/base/caller.h"
+#include "sim/base/striped_mutex.h"
 #include "sim/mmu/page_table.h"
 
 namespace twinmmu {
@@ -111,25 +115,30 @@ uint64_t GrantsOf(const PageEdit& edit);
 // locations that have access.
 std::string SentenceOf(const CallEvent& event, int host);
 
-// Gives calls ids from 1, and keeps the last ones in a ring. Who changes something calls NextNumber
+// Gives calls ids from 1, and keeps the last ones in a ring. Who changes something calls NextId
 // and Write with Mmu::mutex held alone: an addition, and a store of 40 bytes. Who holds it shared
 // calls the same through the functions that end in Shared, which take turns.
+//
+// Who holds stripes of Mmu::mutex alone calls those that end in Beside. A thread that is the only
+// one to do so gets one id after the other; threads that do so beside one another get some for each
+// stripe. So ids are in the order of calls for the calls of one thread, for those with a stripe in
+// common, and for all others on either side of a call that holds the mutex alone.
 class History {
  public:
   // Of the last `capacity` calls (rounded up to a power of two); of none if that is 0.
   explicit History(size_t capacity);
 
-  uint64_t NextId() { return next_++; }
+  uint64_t NextId() {
+    const uint64_t id = next_.load(std::memory_order_relaxed);
+    next_.store(id + 1, std::memory_order_relaxed);
+    least_.store(id + 1, std::memory_order_relaxed);
+    return id;
+  }
   void Write(const CallEvent& event) {
     if (slots_ == nullptr) return;
     Slot& slot = slots_[event.id & mask_];
-    slot.id = event.id;
-    slot.call = event.call;
-    slot.refused = event.refused;
-    slot.base = event.range.base.value();
-    slot.size = event.range.size.value();
-    slot.detail = event.detail;
-    slot.caller = caller_of_call;
+    slot.Fill(event);
+    slot.stamp.store(Slot::StampOf(event), std::memory_order_relaxed);
   }
 
   uint64_t NextIdShared() {
@@ -141,36 +150,90 @@ class History {
     Write(event);
   }
 
+  uint64_t NextIdBeside(StripedMutex::Stripes stripes) {
+    Ids& ids = ids_[__builtin_ctz(stripes)];
+    const uint64_t least =
+        std::max(least_.load(std::memory_order_relaxed), latest_.of == this ? latest_.id + 1 : 0);
+    const bool several = (stripes & (stripes - 1)) != 0;
+    if (several || ids.next == ids.end || ids.next < least) TakeIds(stripes);
+    latest_ = {this, ids.next};
+    return ids.next++;
+  }
+  // Not where a later call has taken the place, which may happen to a thread that stood still.
+  void WriteBeside(const CallEvent& event) {
+    if (slots_ == nullptr) return;
+    Slot& slot = slots_[event.id & mask_];
+    uint64_t stamp = slot.stamp.load(std::memory_order_relaxed);
+    if (stamp >> Slot::kIdShift >= event.id || (stamp & Slot::kBusy) != 0) return;
+    const uint64_t busy = event.id << Slot::kIdShift | Slot::kBusy;
+    if (!slot.stamp.compare_exchange_strong(stamp, busy, std::memory_order_acquire)) return;
+    slot.Fill(event);
+    slot.stamp.store(Slot::StampOf(event), std::memory_order_release);
+  }
+
   // Visits the events from the newest to the oldest, until visit(event) is false. With Mmu::mutex
-  // held, if only shared. The visit must not come back here.
+  // held as a whole, if only shared. The visit must not come back here.
   template <typename Visit>
   void ForEachBackwards(const Visit& visit) const {
     if (slots_ == nullptr) return;
     const std::lock_guard lock(mutex_);
-    for (uint64_t id = next_ - 1; id != 0 && next_ - 1 - id <= mask_; --id) {
+    const uint64_t last = next_.load(std::memory_order_relaxed) - 1;
+    for (uint64_t id = last; id != 0 && last - id <= mask_; --id) {
       const Slot& slot = slots_[id & mask_];
-      // Some ids are of calls that found no memory, and have no event.
-      if (slot.id == id && !visit(EventOf(slot))) return;
+      // Some ids are of calls that found no memory, and have no event, or of none.
+      const uint64_t stamp = slot.stamp.load(std::memory_order_relaxed);
+      if (stamp >> Slot::kIdShift == id && !visit(EventOf(slot))) return;
     }
   }
 
  private:
   struct Slot {
-    uint64_t id : 48;
-    Call call;
-    bool refused;
-    uint64_t base;
-    uint64_t size;
-    uint64_t detail;
-    const void* caller;
+    std::atomic<uint64_t> stamp = 0;  // the id, whether it is being written, was refused; the call
+    uint64_t base = 0;
+    uint64_t size = 0;
+    uint64_t detail = 0;
+    const void* caller = nullptr;
+
+    static constexpr int kIdShift = 16;
+    static constexpr uint64_t kBusy = 1 << 9;
+    static constexpr uint64_t kRefused = 1 << 8;
+
+    static uint64_t StampOf(const CallEvent& event) {
+      return event.id << kIdShift | (event.refused ? kRefused : 0) |
+             static_cast<uint64_t>(event.call);
+    }
+    void Fill(const CallEvent& event) {
+      base = event.range.base.value();
+      size = event.range.size.value();
+      detail = event.detail;
+      caller = caller_of_call;
+    }
   };
   static_assert(sizeof(Slot) == 40);
   static CallEvent EventOf(const Slot& slot);
 
+  // The ids that calls with a stripe get next.
+  struct alignas(64) Ids {
+    uint64_t next = 0;
+    uint64_t end = 0;
+  };
+  // The last call of the thread that got an id of stripes.
+  struct Latest {
+    const History* of;
+    uint64_t id;
+  };
+  [[gnu::cold, gnu::noinline]] void TakeIds(StripedMutex::Stripes stripes);
+
+  // A shared library reads it without a call, too.
+  [[gnu::tls_model("initial-exec")]] static inline thread_local Latest latest_;
+
   mutable std::mutex mutex_;  // a leaf: nothing else is locked while it is held
-  uint64_t next_ = 1;
   uint64_t mask_ = 0;
   std::unique_ptr<Slot[]> slots_;
+  std::atomic<uint64_t> least_{1};               // no stripe gives lower ids any more
+  std::array<Ids, StripedMutex::kStripes> ids_;  // each guarded by its stripe
+  alignas(64) std::atomic<uint64_t> next_{1};
+  std::atomic<const void*> taker_{nullptr};  // the thread that took ids last
 };
 
 }  // namespace twinmmu

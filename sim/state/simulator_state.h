@@ -60,6 +60,11 @@ struct SimulatorState {
     return mmu.HasDevice(device) ? sticky_error.Check(call) : NoSuchDevice(call, device);
   }
 
+  // Whether nobody has to be told what becomes of memory with one address, nor when it can be seen.
+  bool HasPlainMemory() const {
+    return events == nullptr && !mmu.watched() && !mmu.profile.mappings_seen_late;
+  }
+
   // Whether work can be done at the call that asks for it without a word to `scheduler` or `order`:
   // nothing is queued, and nobody has to know what came after what.
   bool IsBypassed() const {

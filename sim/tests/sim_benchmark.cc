@@ -10,11 +10,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <shared_mutex>
+#include <thread>
 #include <vector>
 
 #include "api/record/event_writer.h"
@@ -115,22 +117,79 @@ void BM_SweepAtRandom(benchmark::State& state) { Sweep(state, true); }
 BENCHMARK(BM_SweepInOrder)->Arg(1000)->Arg(1000000);
 BENCHMARK(BM_SweepAtRandom)->Arg(1000)->Arg(1000000);
 
-// The three steps in each of several threads, on a reservation and an allocation of its own.
+// The three steps in each of several threads, on the granules of a reservation of its own in turn.
 void BM_MapSetAccessUnmapInThreads(benchmark::State& state) {
   static Simulator& simulator = *Simulator::Create(Profile::ReferenceH200(2))->release();
   Vmm& vmm = **simulator.vmm();
-  const AddressRange range = *vmm.AddressReserve(kGranule);
+  const auto granules = static_cast<uint64_t>(state.range(0));
+  const AddressRange whole = *vmm.AddressReserve(granules * kGranule);
   const AllocationHandle handle = *vmm.Create(kGranule, AllocationProperties());
   const std::array grants{kGrant};
+  uint64_t next = 0;
   for (auto _ : state) {
+    const AddressRange range = Granule(whole, next);
     Require(vmm.Map(range, handle).ok());
     Require(vmm.SetAccess(range, grants).ok());
     Require(vmm.Unmap(range).ok());
+    next = next + 1 == granules ? 0 : next + 1;
   }
   state.SetItemsProcessed(state.iterations());
-  Require(vmm.Release(handle).ok() && vmm.AddressFree(range).ok());
+  Require(vmm.Release(handle).ok() && vmm.AddressFree(whole).ok());
 }
-BENCHMARK(BM_MapSetAccessUnmapInThreads)->ThreadRange(1, 4)->UseRealTime();
+BENCHMARK(BM_MapSetAccessUnmapInThreads)
+    ->ArgName("granules")
+    ->Arg(1)
+    ->Arg(64)
+    ->ThreadRange(1, 8)
+    ->UseRealTime();
+
+// What several threads read of one granule, while another thread maps, grants and unmaps another.
+template <typename Read>
+void ReadBesideWriter(benchmark::State& state, const Read& read) {
+  static const Loaded& loaded = *new Loaded(1000);
+  static std::atomic<bool> stop;
+  std::thread writer;
+  if (state.thread_index() == 0) {
+    stop = false;
+    writer = std::thread([] {
+      const AddressRange range = Granule(loaded.range, 1000);
+      const std::array grants{kGrant};
+      while (!stop) {
+        Require(loaded.vmm->Map(range, loaded.handles[1000 % loaded.handles.size()]).ok());
+        Require(loaded.vmm->SetAccess(range, grants).ok());
+        Require(loaded.vmm->Unmap(range).ok());
+      }
+    });
+  }
+  for (auto _ : state) read(loaded);
+  state.SetItemsProcessed(state.iterations());
+  if (!writer.joinable()) return;
+  stop = true;
+  writer.join();
+}
+void BM_GetAccessBesideWriter(benchmark::State& state) {
+  ReadBesideWriter(state, [](const Loaded& loaded) {
+    Require(loaded.vmm->GetAccess(kGrant.location, loaded.range.base).ok());
+  });
+}
+void BM_GetPointerAttributeBesideWriter(benchmark::State& state) {
+  ReadBesideWriter(state, [](const Loaded& loaded) {
+    Require(loaded.vmm
+                ->GetPointerAttribute(DeviceOrdinal(0), PointerAttribute::kDevicePointer,
+                                      loaded.range.base)
+                .ok());
+  });
+}
+void BM_Copy4BytesBesideWriter(benchmark::State& state) {
+  ReadBesideWriter(state, [](const Loaded& loaded) {
+    static Executor& executor = **loaded.simulator->executor();
+    uint32_t word;
+    Require(executor.CopyDeviceToHost(DeviceOrdinal(0), &word, loaded.range.base, Bytes(4)).ok());
+  });
+}
+BENCHMARK(BM_GetAccessBesideWriter)->ThreadRange(1, 8)->UseRealTime();
+BENCHMARK(BM_GetPointerAttributeBesideWriter)->ThreadRange(1, 8)->UseRealTime();
+BENCHMARK(BM_Copy4BytesBesideWriter)->ThreadRange(1, 8)->UseRealTime();
 
 // What the heap grows by for each of a million mappings, granted to two devices.
 void BM_Metadata(benchmark::State& state) {

@@ -39,7 +39,42 @@ TEST_F(ThreadTest, WorkOnRangesOfTheirOwn) {
   EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, free);
 }
 
-// So do linear memory, and copies between it and the host.
+// Nor do those that map, grant and unmap granules side by side in one reservation, and sometimes
+// memory that they all have, beside calls that take everything. Each sees what it did itself.
+TEST_F(ThreadTest, MapSideBySide) {
+  const Bytes free = vmm().GetMemoryInfo(kDevice0)->free;
+  const AddressRange whole = Reserve(3 * kThreads);
+  const AllocationHandle common = Create(1);
+  InThreads([&](int id) {
+    const AddressRange own =
+        whole.subrange(3u * static_cast<uint64_t>(id) * kGranule, 2 * kGranule);
+    const AddressRange last = At(own.end(), kGranule);
+    const AllocationHandle handles[] = {Create(1), Create(1)};
+    for (int round = 0; round < kRounds; ++round) {
+      EXPECT_THAT(vmm().Map(At(own.base, kGranule), handles[0]), IsOk());
+      EXPECT_THAT(vmm().Map(At(own.base + kGranule, kGranule), handles[1]), IsOk());
+      EXPECT_EQ(AccessOf(kDevice0, own.base), 0);
+      Grant(own, For(kDevice0, Access::kReadWrite));
+      const auto value = static_cast<uint32_t>(id * kRounds + round);
+      EXPECT_THAT(Write(kDevice0, own.base + kGranule, value), IsOk());
+      EXPECT_THAT(Read(kDevice0, own.base + kGranule), IsOkAndHolds(value));
+      if (round % 4 == 0) {
+        EXPECT_THAT(vmm().Map(last, common), IsOk());
+        EXPECT_THAT(vmm().AddressFree(Reserve(1)), IsOk());
+        EXPECT_THAT(vmm().Unmap(last), IsOk());
+      }
+      EXPECT_THAT(vmm().Unmap(own), IsOk());
+      EXPECT_EQ(AccessOf(kDevice0, own.base), -1);
+    }
+    for (const AllocationHandle handle : handles) EXPECT_THAT(vmm().Release(handle), IsOk());
+  });
+  EXPECT_THAT(vmm().Release(common), IsOk());
+  EXPECT_THAT(vmm().AddressFree(whole), IsOk());
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, free);
+  EXPECT_THAT(simulator_->leaks(), testing::IsEmpty());
+}
+
+// Linear memory neither, and copies between it and the host.
 TEST_F(ThreadTest, WorkOnLinearMemoryOfTheirOwn) {
   const Bytes free = vmm().GetMemoryInfo(kDevice0)->free;
   InThreads([&](int id) {

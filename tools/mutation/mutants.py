@@ -345,8 +345,17 @@ LOCK = re.compile(
     r'(?P<lock>(?:const )?std::(?:unique|shared)_lock(?:<\w+>)? (?P<name>\w+))\((?P<what>[^;()]*)\);')
 
 
+PART_LOCK = re.compile(r'const (?P<lock>(?:Shared)?(?:Stripes|Pages)Lock) (?P<name>\w+)\((?P<what>[^;]*)\);')
+
+
 def locks_of(text):
     """Each lock that is not taken."""
+    for match in PART_LOCK.finditer(text):
+        line = text.count('\n', 0, match.start()) + 1
+        yield Mutant('lock', line, match.start(), match.end(),
+                     f"std::optional<{match['lock']}> {match['name']}; "
+                     f"if (!@M@) {match['name']}.emplace({match['what']}); /*",
+                     '*/', f'{match.group()} -> not taken')
     for match in LOCK.finditer(text):
         declared = match['lock'].removeprefix('const ')
         line = text.count('\n', 0, match.start()) + 1

@@ -63,6 +63,8 @@ class MutantsTest(unittest.TestCase):
     def test_a_lock_is_not_taken(self):
         text = with_switches('const std::unique_lock lock(m);', ['lock'])
         self.assertIn('std::unique_lock lock(m, std::defer_lock); if (!::mutation::M(1)) lock.lock();', text)
+        text = with_switches('const StripesLock lock(m, f(a));', ['lock'])
+        self.assertIn('std::optional<StripesLock> lock; if (!::mutation::M(1)) lock.emplace(m, f(a));', text)
 
 
 unittest.main()

@@ -80,6 +80,9 @@ class SimulatedCopies {
   // The way of every operation, its stream being checked: checked, then run or queued.
   absl::Status Submit(const Asked& asked, const SimulatedStreams::Queue& queue,
                       CopyOperation operation);
+  // Does it beside calls that change other pages, if it is one row of few pages that can be done at
+  // once. False: it is not, or cannot be done; all is as it was, but for what may be written.
+  bool PerformBeside(const Asked& asked, CopyOperation* operation) const;
   // Whether it could be done now. With mmu_.mutex held, as the next one.
   absl::Status Check(const Asked& asked, const CopyOperation& operation) const;
   // OUT_OF_MEMORY: the host has no room for what is written for the first time. It would end the

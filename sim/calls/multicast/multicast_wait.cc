@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kLook(2);
 }  // namespace
 
 absl::Status AwaitTeam(SimulatorState& state, CallRecord& call,
-                       std::unique_lock<FairSharedMutex>& lock, AllocationHandle object) {
+                       std::unique_lock<StripedMutex>& lock, AllocationHandle object) {
   const uint64_t wait = state.mmu.profile.multicast_wait_ms;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait);
   while (true) {

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "absl/status/status.h"
-#include "sim/base/fair_shared_mutex.h"
+#include "sim/base/striped_mutex.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/state/simulator_state.h"
 
@@ -17,7 +17,7 @@ namespace twinmmu {
 // waited as long as Profile::multicast_wait_ms says. `lock` holds mmu.mutex; while the call waits
 // it does not, so what was looked up before may be gone after.
 absl::Status AwaitTeam(SimulatorState& state, CallRecord& call,
-                       std::unique_lock<FairSharedMutex>& lock, AllocationHandle object);
+                       std::unique_lock<StripedMutex>& lock, AllocationHandle object);
 
 }  // namespace twinmmu
 

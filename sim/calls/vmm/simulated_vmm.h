@@ -18,7 +18,8 @@ namespace twinmmu {
 // One function per call, its checks in the order in which the reference driver makes them. The
 // definitions of their bodies stand by subject: vmm_devices.cc, vmm_reservations.cc,
 // vmm_physical.cc, vmm_mappings.cc, vmm_access.cc, vmm_sharing.cc, vmm_pointers.cc,
-// vmm_range_handles.cc.
+// vmm_range_handles.cc. vmm_plain_calls.cc has what is done first, beside other calls, where it is
+// enough.
 class SimulatedVmm : public Vmm {
  public:
   // `state` must outlive this object.
@@ -65,8 +66,17 @@ class SimulatedVmm : public Vmm {
                           uint64_t stop);
   absl::Status UnmapBelow(CallRecord& call, DeviceAddress end);
 
+  bool MapPlainly(CallRecord& call, const AddressRange& range, AllocationHandle handle);
+  bool SetAccessPlainly(CallRecord& call, const AddressRange& range,
+                        absl::Span<const AccessGrant> grants);
+  bool UnmapPlainly(CallRecord& call, const AddressRange& range);
+  bool IsPlain(const AllocationRecord& allocation) const;
+  bool AreWholeMappings(const PageTable::OwnEntries& entries, uint64_t first, uint64_t end) const;
+
   absl::Status CheckGrant(const AccessGrant& grant) const;
   absl::StatusOr<AddressRange> CheckAccessRange(CallRecord& call, const AddressRange& range) const;
+  absl::StatusOr<uint64_t> AttributeAt(DeviceOrdinal device, PointerAttribute attribute,
+                                       DeviceAddress address) const;
   absl::StatusOr<uint64_t> DomainAt(DeviceAddress address) const;
   absl::StatusOr<uint64_t> AttributeOfReserved(PointerAttribute attribute,
                                                DeviceAddress address) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <shared_mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -211,6 +210,7 @@ absl::Status SimulatedVmm::DoSetAccess(const AddressRange& range,
     const absl::Status valid = CheckGrant(grant);
     if (!valid.ok()) return valid;
   }
+  if (SetAccessPlainly(call, range, grants)) return absl::OkStatus();
   const std::unique_lock lock(mmu_.mutex);
   const absl::StatusOr<AddressRange> granted = CheckAccessRange(call, range);
   if (!granted.ok()) return granted.status();
@@ -295,7 +295,10 @@ absl::StatusOr<Access> SimulatedVmm::DoGetAccess(const Location& location, Devic
     return Fail(DriverCode::kInvalidDevice, kCall, "location ", ToString(location),
                 " does not exist");
   }
-  const std::shared_lock lock(mmu_.mutex);
+  const bool confused = mmu_.profile.quirks.host_access_falls_back_to_device &&
+                        location.type == LocationType::kHost && mmu_.profile.device_count() != 0;
+  const AddressRange byte{address, Bytes(1), Bytes(0)};
+  const SharedPagesLock lock(mmu_, confused ? AddressRange() : byte);  // one may be warned
   const PageEntry entry = mmu_.At(address);
   if (!entry.mapped()) {
     // Linear memory is there, but not by access.
@@ -303,16 +306,13 @@ absl::StatusOr<Access> SimulatedVmm::DoGetAccess(const Location& location, Devic
     return InvalidValue(kCall, "nothing is mapped at ", ToString(address));
   }
   const Access own = entry.access(index);
-  const bool confused = mmu_.profile.quirks.host_access_falls_back_to_device &&
-                        location.type == LocationType::kHost && mmu_.profile.device_count() != 0;
   if (!confused) return own;
   const Access of_device = entry.access(0);
   const bool device_last = mmu_.mappings[entry.index()].device_last;
   const Access answer =
       of_device != Access::kNone && (own == Access::kNone || device_last) ? of_device : own;
   if (answer != own) {
-    WarnOfCall(state_, kCall, AddressRange{address, Bytes(1), Bytes(0)},
-               {DiagnosticKind::kAccessOfHostMisreported, address},
+    WarnOfCall(state_, kCall, byte, {DiagnosticKind::kAccessOfHostMisreported, address},
                words::AnsweredForDevice0(answer));
   }
   return answer;

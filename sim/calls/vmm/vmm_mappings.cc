@@ -76,6 +76,7 @@ absl::Status SimulatedVmm::DoMap(const AddressRange& range, AllocationHandle han
   if (range.base == DeviceAddress(0)) return InvalidValue(kCall, "address is 0");
   if (range.size == Bytes(0)) return InvalidValue(kCall, "size is 0");
   if (flags != 0) return InvalidValue(kCall, "flags ", flags, " are not 0");
+  if (offset == Bytes(0) && MapPlainly(call, range, handle)) return absl::OkStatus();
   std::unique_lock lock(mmu_.mutex);
   const AllocationRecord* allocation = FindUsable(handle);
   if (allocation != nullptr && allocation->is_multicast()) {
@@ -324,6 +325,7 @@ absl::Status SimulatedVmm::UnmapBelow(CallRecord& call, DeviceAddress end) {
 absl::Status SimulatedVmm::DoUnmap(const AddressRange& range) {
   CallRecord call(state_, Call::kUnmap, range);
   if (range.size == Bytes(0)) return InvalidValue(call.name(), "size is 0");
+  if (UnmapPlainly(call, range)) return absl::OkStatus();
   const std::unique_lock lock(mmu_.mutex);
   const DeviceAddress end = range.base + range.size;
   if (range.base == kLastAddress && mmu_.profile.quirks.unmap_at_last_address_begins_at_zero) {

@@ -137,10 +137,15 @@ absl::StatusOr<uint64_t> SimulatedVmm::DomainAt(DeviceAddress address) const {
 absl::StatusOr<uint64_t> SimulatedVmm::DoGetPointerAttribute(DeviceOrdinal device,
                                                              PointerAttribute attribute,
                                                              DeviceAddress address) {
-  static constexpr char kCall[] = "cuPointerGetAttribute";
-  const absl::Status known = CheckDevice(kCall, device);
+  const absl::Status known = CheckDevice("cuPointerGetAttribute", device);
   if (!known.ok()) return known;
-  const std::shared_lock lock(mmu_.mutex);
+  const SharedPagesLock lock(mmu_, AddressRange{address, Bytes(1), Bytes(0)});
+  return AttributeAt(device, attribute, address);
+}
+
+// With that lock.
+absl::StatusOr<uint64_t> SimulatedVmm::AttributeAt(DeviceOrdinal device, PointerAttribute attribute,
+                                                   DeviceAddress address) const {
   if (attribute == kLocalityDomainOrdinal) return DomainAt(address);
   const MappingRecord* mapping = mmu_.MappingAt(address);
   if (mapping == nullptr) {
@@ -200,8 +205,8 @@ absl::StatusOr<uint64_t> SimulatedVmm::DoGetPointerAttribute(DeviceOrdinal devic
     case PointerAttribute::kMempoolHandle:
       return 0;
   }
-  return InvalidValue(kCall, ToString(address), " has no ", ToString(attribute), " for ",
-                      ToString(device));
+  return InvalidValue("cuPointerGetAttribute", ToString(address), " has no ", ToString(attribute),
+                      " for ", ToString(device));
 }
 
 absl::StatusOr<AddressRange> SimulatedVmm::DoGetAddressRange(DeviceOrdinal device,
