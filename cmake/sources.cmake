@@ -494,7 +494,7 @@ set_source_files_properties(
   sim/ptx/operations/packed_conversions.cc
   sim/ptx/operations/selections.cc
   sim/ptx/operations/video_operations.cc
-  PROPERTIES COMPILE_OPTIONS "-fno-math-errno;-fno-strict-aliasing;-fno-trapping-math" SKIP_PRECOMPILE_HEADERS ON)
+  PROPERTIES COMPILE_OPTIONS "-ffp-contract=off;-fno-math-errno;-fno-strict-aliasing;-fno-trapping-math" SKIP_PRECOMPILE_HEADERS ON)
 
 set_source_files_properties(
   sim/ptx/program/program.cc

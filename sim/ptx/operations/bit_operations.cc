@@ -80,8 +80,7 @@ void Lop3Test(const uint32_t* operands, char* registers, Lanes lanes) {
   const Source<uint32_t> a(registers, operands[2]), b(registers, operands[3]),
       c(registers, operands[4]), lookup(registers, operands[5]);
   const Lanes q = *reinterpret_cast<const Lanes*>(registers + operands[6]);
-  ForEachLane(lanes,
-              [&](int lane) { result[lane] = Lop3(a[lane], b[lane], c[lane], lookup[lane]); });
+  SetLanes(result, lanes, [&](int lane) { return Lop3(a[lane], b[lane], c[lane], lookup[lane]); });
   const Lanes set = LanesThat<uint32_t>([&](int lane) { return result[lane] != 0; });
   SetPredicate(registers, operands[1], lanes, kAnd ? set & q : set | q);
 }

@@ -69,11 +69,15 @@ bool Holds(T a, T b) {
 // The lanes of which the comparison of the values at `a` and `b` holds.
 using LaneTest = Lanes (*)(const char* registers, uint32_t a, uint32_t b);
 template <Is kIs, bool kFtz, typename T>
-[[gnu::noinline]] Lanes Compare(const char* registers, uint32_t a, uint32_t b) {
+Lanes CompareByVectors(const char* registers, uint32_t a, uint32_t b) {
   const Source<T> left(registers, a), right(registers, b);
   return LanesThat<Unsigned<T>>([&](int lane) {
     return Holds<kIs>(Comparable<kFtz>(left[lane]), Comparable<kFtz>(right[lane]));
   });
+}
+template <Is kIs, bool kFtz, typename T>
+[[gnu::noinline]] Lanes Compare(const char* registers, uint32_t a, uint32_t b) {
+  return ForHost<CompareByVectors<kIs, kFtz, T>>()(registers, a, b);
 }
 // Of a half of pairs.
 template <Is kIs, bool kFtz, typename Half, int kShift>
@@ -131,9 +135,8 @@ template <typename Bits, Bits kTrue, Combine kCombine>
   const uint32_t c = kCombine == Combine::kNone ? 0 : operands[3];
   const Lanes test = Combined<kCombine>(holds(registers, operands[1], operands[2]), registers, c);
   Bits* results = reinterpret_cast<Bits*>(registers + operands[0]);
-  ForEachLane(lanes, [=](int lane) {
-    results[lane] = (test & kLaneBit<Lanes>[lane]) != 0 ? kTrue : Bits{0};
-  });
+  SetLanes(results, lanes,
+           [=](int lane) { return (test & kLaneBit<Lanes>[lane]) != 0 ? kTrue : Bits{0}; });
 }
 template <uint32_t kTrue, Combine kCombine>
 [[gnu::noinline]] void SetPair(LaneTest low_holds, LaneTest high_holds, const uint32_t* operands,
@@ -144,9 +147,9 @@ template <uint32_t kTrue, Combine kCombine>
   const Lanes high =
       Combined<kCombine>(high_holds(registers, operands[1], operands[2]), registers, c);
   uint32_t* results = reinterpret_cast<uint32_t*>(registers + operands[0]);
-  ForEachLane(lanes, [=](int lane) {
+  SetLanes(results, lanes, [=](int lane) {
     const uint32_t bit = kLaneBit<Lanes>[lane];
-    results[lane] = ((low & bit) != 0 ? kTrue : 0) | ((high & bit) != 0 ? kTrue << 16 : 0);
+    return ((low & bit) != 0 ? kTrue : 0) | ((high & bit) != 0 ? kTrue << 16 : 0);
   });
 }
 

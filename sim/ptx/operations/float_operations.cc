@@ -108,25 +108,12 @@ float HostFma(float a, float b, float c) {
   if (kFtz && std::fabs(result) == 0x1p-126F) return F32<Round::kNearest, true, kSat>::Fma(a, b, c);
   return Finish<kSat>(Flush<kFtz>(result));
 }
-#ifdef __x86_64__
-template <auto kFunction>
-[[gnu::target("fma"), gnu::flatten]] void WithHostFma(const uint32_t* operands, char* registers,
-                                                      Lanes lanes) {
-  Mapped<kFunction>::Compute(operands, registers, lanes);
-}
 // What kPortable computes, by kHost where the host's processor has the instruction.
 template <auto kPortable, auto kHost>
 void MapFma(OperationTable& table, const std::string& form) {
-  const bool has = __builtin_cpu_supports("fma") != 0;
-  table.Put(form, has ? WithHostFma<kHost> : Mapped<kPortable>::Compute,
-            Mapped<kPortable>::kOperands);
+  if (VectorsOfHost() == HostVectors::kBasic) return table.Map<kPortable>(form);
+  table.Map<kHost>(form);
 }
-#else
-template <auto kPortable, auto kHost>
-void MapFma(OperationTable& table, const std::string& form) {
-  table.Map<kPortable>(form);
-}
-#endif
 
 // --- min, max, abs, neg, copysign ----------------------------------------------------------------
 

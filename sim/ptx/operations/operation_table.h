@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "sim/ptx/operations/host_vectors.h"
 #include "sim/ptx/operations/lane_types.h"
 #include "sim/ptx/operations/operation.h"
 
@@ -75,14 +76,24 @@ inline void SetPredicate(char* registers, uint32_t offset, Lanes lanes, Lanes va
   slot = (slot & ~lanes) | (value & lanes);
 }
 
-// Calls `body(lane)` for each of `lanes`, in any order.
-template <typename Body>
-inline void ForEachLane(Lanes lanes, const Body& body) {
+// results[lane] = value(lane) for each of `lanes`. Of other lanes, value may be asked for too.
+template <typename Result, typename Value>
+inline void SetLanes(Result* results, Lanes lanes, const Value& value) {
+  constexpr Lanes kFew = 4;  // for which vectors take longer
   if (lanes == kAllLanes) {
     TWINMMU_INDEPENDENT_ROUNDS
-    for (int lane = 0; lane < kLanes; ++lane) body(lane);
+    for (int lane = 0; lane < kLanes; ++lane) results[lane] = value(lane);
+  } else if (static_cast<Lanes>(__builtin_popcount(lanes)) <= kFew) {
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const int lane = __builtin_ctz(lanes);
+      results[lane] = value(lane);
+    }
   } else {
-    for (; lanes != 0; lanes &= lanes - 1) body(__builtin_ctz(lanes));
+    TWINMMU_INDEPENDENT_ROUNDS
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Result computed = value(lane);
+      results[lane] = (lanes & kLaneBit<Lanes>[lane]) != 0 ? computed : results[lane];
+    }
   }
 }
 
@@ -132,7 +143,7 @@ struct Mapped<kFunction, Result (*)(Parameter...)> {
                    }));
     } else {
       Result* results = reinterpret_cast<Result*>(registers + operands[0]);
-      ForEachLane(lanes, [=](int lane) { results[lane] = kFunction(sources[lane]...); });
+      SetLanes(results, lanes, [=](int lane) { return kFunction(sources[lane]...); });
     }
   }
 };
@@ -188,7 +199,7 @@ struct MappedLastUniform<kFunction, Result (*)(Parameter...)> {
   }
   template <typename... Sources>
   static void Loop(Result* results, Lanes lanes, uint32_t last, Sources... sources) {
-    ForEachLane(lanes, [=](int lane) { results[lane] = kFunction(sources[lane]..., last); });
+    SetLanes(results, lanes, [=](int lane) { return kFunction(sources[lane]..., last); });
   }
 };
 
@@ -198,12 +209,12 @@ class OperationTable {
   // bits, "b32", so are the operands that are unsigned integers of its width.
   template <auto kFunction>
   void Map(const std::string& form) {
-    Put(form, Mapped<kFunction>::Compute, Mapped<kFunction>::kOperands);
+    Put(form, ForHost<Mapped<kFunction>::Compute>(), Mapped<kFunction>::kOperands);
   }
   // The same; quicker if the last operand, of 32 bits, is the same for all lanes.
   template <auto kFunction>
   void MapLastUniform(const std::string& form) {
-    Put(form, MappedLastUniform<kFunction>::Compute, Mapped<kFunction>::kOperands);
+    Put(form, ForHost<MappedLastUniform<kFunction>::Compute>(), Mapped<kFunction>::kOperands);
   }
   // The same for a form whose result PTX gives only with a bound for its error.
   template <auto kFunction>

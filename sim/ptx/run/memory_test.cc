@@ -1,5 +1,9 @@
 // Accesses of kernels to memory: what they see, and where they fault.
 
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {
@@ -50,6 +54,75 @@ TEST_F(GridTest, FindsSpacesByGenericAddresses) {
       "@%p5 add.u32 %r3, %r3, %r4; st.global.u32 [%rd2], %r3;");
   EXPECT_EQ(Read(0), 1101u);
   EXPECT_EQ(Read(31), 1132u);
+}
+
+// The lanes of a warp may be at any distance from each other, in each space.
+TEST_F(GridTest, AccessesMemoryAtAnyDistance) {
+  for (const int stride : {0, 4, 8, 12, 128, -4}) {
+    const std::string place = absl::StrCat("mad.lo.s32 %r2, %r1, ", stride, ", 1024;\n");
+    RunKernel(absl::StrCat(
+        ".shared .align 4 .b8 s[8192]; .local .align 4 .b8 l[8192];\n", place,
+        "cvt.u64.u32 %rd3, %r2; add.s64 %rd4, %rd1, %rd3; mov.u64 %rd5, s; mov.u64 %rd6, l;\n"
+        "add.s64 %rd5, %rd5, %rd3; add.s64 %rd6, %rd6, %rd3; mov.u32 %r3, s;\n"
+        "add.u32 %r3, %r3, %r2; add.u32 %r4, %r1, 100;\n"
+        "st.shared.u32 [%rd5], %r4; st.local.u32 [%rd6], %r4; st.global.u32 [%rd4], %r4;\n"
+        "ld.shared.u32 %r5, [%r3]; ld.local.u32 %r6, [%rd6]; ld.global.u32 %r7, [%rd4];\n"
+        "add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, %r7; st.global.u32 [%rd2], %r5;\n"));
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      const uint32_t last = stride == 0 ? 131 : 100 + lane;  // who stored there last
+      EXPECT_EQ(Read(lane), last + (100 + lane) + last) << stride;
+      EXPECT_EQ(Read(256 + static_cast<uint32_t>(stride / 4) * lane), last) << stride;
+    }
+  }
+}
+
+// So may elements of each width, and vectors of them.
+TEST_F(GridTest, AccessesElementsSideBySide) {
+  RunKernel(
+      "cvt.u64.u32 %rd3, %r1; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd4, %rd3;\n"
+      "mul.wide.u32 %rd6, %r1, 8; add.s64 %rd6, %rd1, %rd6; mul.wide.u32 %rd7, %r1, 16;\n"
+      "add.s64 %rd7, %rd1, %rd7; sub.u32 %r2, 0, %r1; add.u32 %r3, %r1, 70000;\n"
+      "st.global.u8 [%rd4], %r2; ld.global.s8 %r4, [%rd4]; ld.global.u8 %r5, [%rd4];\n"
+      "st.global.u16 [%rd5+64], %r2; ld.global.s16 %r6, [%rd5+64]; cvt.s64.s32 %rd8, %r2;\n"
+      "st.global.u64 [%rd6+128], %rd8; ld.global.u64 %rd9, [%rd6+128];\n"
+      "st.global.v4.u32 [%rd7+512], {%r1, %r2, %r3, 7};\n"
+      "ld.global.v4.u32 {%r7, %r8, %r9, %r10}, [%rd7+512]; ld.global.v2.u64 {%rd10, %rd11}, "
+      "[%rd7+512];\ncvt.u32.u64 %r11, %rd9; cvt.u32.u64 %r12, %rd11; add.u32 %r4, %r4, %r5;\n"
+      "add.u32 %r4, %r4, %r6; add.u32 %r4, %r4, %r11; add.u32 %r4, %r4, %r7;\n"
+      "add.u32 %r4, %r4, %r8; add.u32 %r4, %r4, %r9; add.u32 %r4, %r4, %r10;\n"
+      "add.u32 %r4, %r4, %r12; st.global.u32 [%rd2+1024], %r4;");
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t least = (0 - lane) & 0xff;
+    EXPECT_EQ(Read<uint8_t>(lane), least);
+    EXPECT_EQ(Read<uint16_t>(32 + lane), (0 - lane) & 0xffff);
+    EXPECT_EQ(Read<uint64_t>(16 + lane), 0 - uint64_t{lane});
+    const uint32_t sum = 3 * (0 - lane) + least + 0 + 2 * (70000 + lane) + 7;
+    EXPECT_EQ(Read(256 + lane), sum) << lane;
+  }
+}
+
+// Where one lane of many leaves the memory, it is the one that faults, and none has stored.
+TEST_F(GridTest, FindsTheLaneThatLeavesTheMemory) {
+  EXPECT_EQ(FaultOf("st.global.u32 [%rd2+2097088], 1;"), GridFault::kIllegalAddress);
+  EXPECT_EQ(fault_.thread.x, 16u);
+  EXPECT_EQ(fault_.address, memory() + kGranule);
+  EXPECT_EQ(Read((2097152 - 64) / 4), 0u);
+  EXPECT_EQ(FaultOf(".shared .align 4 .b8 s[64]; mov.u64 %rd3, s; mul.wide.u32 %rd4, %r1, 4;\n"
+                    "add.s64 %rd3, %rd3, %rd4; ld.shared.u32 %r2, [%rd3];"),
+            GridFault::kIllegalAddress);
+  EXPECT_EQ(fault_.thread.x, 16u);
+  EXPECT_EQ(FaultOf("ld.global.u32 %r2, [%rd2+2];"), GridFault::kMisalignedAddress);
+  EXPECT_EQ(fault_.thread.x, 0u);
+}
+
+// The lanes of one access may go to two mappings.
+TEST_F(GridTest, AccessesTwoMappingsAtOnce) {
+  MapGranule(1, Access::kReadWrite);
+  RunKernel(
+      "st.global.u32 [%rd2+2097088], %r1; ld.global.u32 %r2, [%rd2+2097088];\n"
+      "st.global.u32 [%rd2], %r2;");
+  EXPECT_EQ(Read(31), 31u);
+  EXPECT_EQ(Read((2097152 - 64) / 4 + 16), 16u);
 }
 
 // Lanes of one access may go to different spaces.

@@ -127,6 +127,62 @@ void BM_Access(benchmark::State& state) {
 }
 BENCHMARK(BM_Access)->RangeMultiplier(2)->Range(1, 8)->UseRealTime()->Unit(benchmark::kMillisecond);
 
+// The inner loop of a product of matrices, whose tiles of 16 by 16 words are in shared memory: of
+// one tile the lanes of a warp load two words, of the other one two rows.
+void BM_Tiles(benchmark::State& state) {
+  std::string body =
+      ".shared .align 16 .b8 s[2048]; and.b32 %r6, %r1, 15; shr.u32 %r7, %r1, 4;\n"
+      "mov.u32 %r8, s; mad.lo.u32 %r9, %r7, 64, %r8; mad.lo.u32 %r10, %r6, 4, %r8;\n"
+      "mad.lo.u32 %r11, %r1, 4, %r8; mov.u32 %r12, 0;\nL: st.shared.u32 [%r11], %r12;\n"
+      "st.shared.u32 [%r11+1024], %r12; bar.sync 0;\n";
+  for (int i = 0; i < 16; ++i) {
+    absl::StrAppend(&body, "ld.shared.f32 %f1, [%r9+", 4 * i, "]; ld.shared.f32 %f2, [%r10+",
+                    1024 + 64 * i, "]; fma.rn.f32 %f3, %f1, %f2, %f3;\n");
+  }
+  absl::StrAppend(&body,
+                  "bar.sync 0; add.u32 %r12, %r12, 1; setp.lt.u32 %p1, %r12, 100; @%p1 bra L;\n"
+                  "st.global.f32 [%rd3], %f3;");
+  Workload workload;
+  constexpr uint32_t kBlocks = 16;
+  for (auto _ : state) workload.Run(body, kBlocks, 256, 1);
+  state.counters["loads"] = benchmark::Counter(
+      static_cast<double>(state.iterations() * kBlocks * 256 * 3200), benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_Tiles)->Unit(benchmark::kMillisecond);
+
+// Sums of 256 words in shared memory, half as many of them at each of eight steps.
+void BM_Reduction(benchmark::State& state) {
+  constexpr uint32_t kRounds = 100;
+  const std::string body = absl::StrCat(
+      ".shared .align 4 .b8 s[1024]; mov.u32 %r8, s; mad.lo.u32 %r9, %r1, 4, %r8;\n"
+      "mov.u32 %r6, 0;\nL: st.shared.u32 [%r9], %r1; mov.u32 %r7, 128;\n"
+      "S: bar.sync 0; setp.ge.u32 %p1, %r1, %r7; @%p1 bra N; mad.lo.u32 %r10, %r7, 4, %r9;\n"
+      "ld.shared.u32 %r11, [%r10]; ld.shared.u32 %r12, [%r9]; add.u32 %r12, %r12, %r11;\n"
+      "st.shared.u32 [%r9], %r12;\nN: shr.u32 %r7, %r7, 1; setp.ne.u32 %p2, %r7, 0;\n"
+      "@%p2 bra S; bar.sync 0; add.u32 %r6, %r6, 1; setp.lt.u32 %p3, %r6, ",
+      kRounds, "; @%p3 bra L;\n");
+  Workload workload;
+  constexpr uint32_t kBlocks = 16;
+  for (auto _ : state) workload.Run(body, kBlocks, 256, 1);
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * kBlocks * kRounds * 256);
+}
+BENCHMARK(BM_Reduction)->Unit(benchmark::kMillisecond);
+
+// Each thread loads a word and adds it to another one, anywhere in 1 MiB.
+void BM_Scattered(benchmark::State& state) {
+  const std::string body =
+      "mov.u32 %r6, 0; mov.u32 %r7, %r3;\nL: mad.lo.u32 %r7, %r7, 1664525, 1013904223;\n"
+      "shr.u32 %r8, %r7, 14; mul.wide.u32 %rd4, %r8, 4; add.s64 %rd4, %rd1, %rd4;\n"
+      "ld.global.u32 %r9, [%rd4]; add.u32 %r9, %r9, 1; st.global.u32 [%rd4], %r9;\n"
+      "add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 1000; @%p1 bra L;";
+  Workload workload;
+  constexpr uint32_t kBlocks = 16;
+  for (auto _ : state) workload.Run(body, kBlocks, 256, 1);
+  state.counters["accesses"] = benchmark::Counter(
+      static_cast<double>(state.iterations() * kBlocks * 256 * 2000), benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_Scattered)->Unit(benchmark::kMillisecond);
+
 // 1 GiB, each thread a word at a time.
 void BM_Fill(benchmark::State& state) {
   const std::string body =

@@ -1,9 +1,14 @@
 // Loads, stores and fences.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
+#include "sim/base/thread_sanitizer.h"
+#include "sim/ptx/operations/host_vectors.h"
 #include "sim/ptx/run/block.h"
+#include "sim/ptx/run/find_run.h"
 #include "sim/ptx/run/observed_step.h"
 #include "sim/ptx/run/steps.h"
 #include "sim/ptx/run/warp.h"
@@ -77,6 +82,65 @@ __attribute__((always_inline)) inline void WriteLanes(Warp& warp, const Step& st
   }
 }
 
+// 32 bytes at a time: stores of 64 take twice as long on some processors that have them. Volatile,
+// so that none is made of smaller parts.
+template <size_t kBytes>
+__attribute__((always_inline)) inline void MoveWords(char* to, const char* from) {
+  using Chunk = uint64_t __attribute__((vector_size(32), aligned(2), may_alias));
+  for (size_t i = 0; i < kBytes; i += sizeof(Chunk)) {
+    *reinterpret_cast<volatile Chunk*>(to + i) = *reinterpret_cast<const volatile Chunk*>(from + i);
+  }
+}
+
+// The same for all lanes of a run: words side by side are moved as vectors, which a processor reads
+// and writes word by word, if in any order.
+template <typename M, typename R>
+__attribute__((always_inline)) inline void ReadRun(Warp& warp, const Step& step,
+                                                   const LaneRun& run) {
+  for (int i = 0; i < step.memory.count; ++i) {
+    R* const to = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
+    const char* const from = run.memory + static_cast<size_t>(i) * sizeof(M);
+    const auto load = [&](int lane) {
+      const M* const word =
+          reinterpret_cast<const M*>(from + static_cast<uint64_t>(lane) * run.stride);
+      return static_cast<R>(__atomic_load_n(word, __ATOMIC_RELAXED));
+    };
+    if (run.stride == 0) {
+      std::fill_n(to, kLanes, load(0));
+    } else if (run.stride == sizeof(M) && !kThreadSanitizer) {
+      if constexpr (sizeof(M) == sizeof(R)) {
+        MoveWords<kLanes * sizeof(M)>(reinterpret_cast<char*>(to), from);
+      } else {
+        std::copy_n(reinterpret_cast<const M*>(from), kLanes, to);
+      }
+    } else {
+      for (int lane = 0; lane < kLanes; ++lane) to[lane] = load(lane);
+    }
+  }
+}
+
+template <typename M, typename R>
+__attribute__((always_inline)) inline void WriteRun(Warp& warp, const Step& step,
+                                                    const LaneRun& run) {
+  for (int i = 0; i < step.memory.count; ++i) {
+    const R* const from = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
+    char* const to = run.memory + static_cast<size_t>(i) * sizeof(M);
+    if (run.stride == sizeof(M) && !kThreadSanitizer) {
+      if constexpr (sizeof(M) == sizeof(R)) {
+        MoveWords<kLanes * sizeof(M)>(to, reinterpret_cast<const char*>(from));
+      } else {
+        M* const words = reinterpret_cast<M*>(to);
+        for (int lane = 0; lane < kLanes; ++lane) words[lane] = static_cast<M>(from[lane]);
+      }
+      continue;
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      M* const word = reinterpret_cast<M*>(to + static_cast<uint64_t>(lane) * run.stride);
+      __atomic_store_n(word, static_cast<M>(from[lane]), __ATOMIC_RELAXED);
+    }
+  }
+}
+
 // The monitor of aliases may give some lanes older values.
 template <typename M, typename R>
 __attribute__((noinline)) void ReadObserved(Warp& warp, const Step& step, Lanes lanes,
@@ -110,9 +174,9 @@ __attribute__((noinline)) void WriteObserved(Warp& warp, const Step& step, Lanes
   });
 }
 
+// Lane by lane.
 template <typename M, typename R>
-Flow Load(Warp& warp, const Step& step, Lanes lanes) {
-  if (lanes == 0) return Flow::kNext;
+__attribute__((noinline)) Flow LoadLanes(Warp& warp, const Step& step, Lanes lanes) {
   LaneMemory memory;
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
@@ -127,8 +191,7 @@ Flow Load(Warp& warp, const Step& step, Lanes lanes) {
 }
 
 template <typename M, typename R>
-Flow Store(Warp& warp, const Step& step, Lanes lanes) {
-  if (lanes == 0) return Flow::kNext;
+__attribute__((noinline)) Flow StoreLanes(Warp& warp, const Step& step, Lanes lanes) {
   LaneMemory memory;
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
@@ -142,18 +205,37 @@ Flow Store(Warp& warp, const Step& step, Lanes lanes) {
   return Flow::kNext;
 }
 
+template <typename M, typename R>
+Flow Load(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  const LaneRun run = FindRun(warp, step.memory, step.operands[0], lanes);
+  if (run.memory == nullptr) return LoadLanes<M, R>(warp, step, lanes);
+  ReadRun<M, R>(warp, step, run);
+  return Flow::kNext;
+}
+
+template <typename M, typename R>
+Flow Store(Warp& warp, const Step& step, Lanes lanes) {
+  if (lanes == 0) return Flow::kNext;
+  const LaneRun run = FindRun(warp, step.memory, step.operands[0], lanes);
+  if (run.memory == nullptr) return StoreLanes<M, R>(warp, step, lanes);
+  ++warp.changes;
+  WriteRun<M, R>(warp, step, run);
+  return Flow::kNext;
+}
+
 template <typename M>
 Perform LoadTo(int width) {
-  if (width == 2 && sizeof(M) <= 2) return Load<M, uint16_t>;
-  if (width == 4 && sizeof(M) <= 4) return Load<M, uint32_t>;
-  return width == 8 ? Load<M, uint64_t> : nullptr;
+  if (width == 2 && sizeof(M) <= 2) return ForHost<Load<M, uint16_t>>();
+  if (width == 4 && sizeof(M) <= 4) return ForHost<Load<M, uint32_t>>();
+  return width == 8 ? ForHost<Load<M, uint64_t>>() : nullptr;
 }
 
 template <typename M>
 Perform StoreFrom(int width) {
-  if (width == 2 && sizeof(M) <= 2) return Store<M, uint16_t>;
-  if (width == 4 && sizeof(M) <= 4) return Store<M, uint32_t>;
-  return width == 8 ? Store<M, uint64_t> : nullptr;
+  if (width == 2 && sizeof(M) <= 2) return ForHost<Store<M, uint16_t>>();
+  if (width == 4 && sizeof(M) <= 4) return ForHost<Store<M, uint32_t>>();
+  return width == 8 ? ForHost<Store<M, uint64_t>>() : nullptr;
 }
 
 }  // namespace

@@ -190,6 +190,7 @@ Flow Warp::Execute(uint64_t* steps) {
   const Step* const code = group.frame->function->steps.data();
   char* const registers = group.frame->data();
   const Lanes active = group.lanes;
+  const auto threads = static_cast<uint64_t>(__builtin_popcount(active));
   const uint64_t most = rotate_ ? std::min(*steps, kTurn) : *steps;
   const uint64_t started = clock;
   rotate_ = false;
@@ -216,14 +217,14 @@ Flow Warp::Execute(uint64_t* steps) {
     } else {
       group.pc = pc;
       clock = started + done;
-      work += static_cast<uint64_t>(__builtin_popcount(lanes));
+      work += lanes == active ? threads : static_cast<uint64_t>(__builtin_popcount(lanes));
       flow = step.perform(*this, step, lanes);
       if (flow != Flow::kNext) break;
       ++pc;
     }
   }
   if (flow == Flow::kNext) group.pc = pc;
-  instructions += done * static_cast<uint64_t>(__builtin_popcount(active));
+  instructions += done * threads;
   work += done;
   clock = started + done;
   *steps -= done;

@@ -15,13 +15,11 @@
 #include "sim/ptx/operations/operation.h"
 #include "sim/ptx/program/code.h"
 #include "sim/ptx/run/grid.h"
+#include "sim/ptx/run/lane_addresses.h"
 
 namespace twinmmu::ptx {
 
 class Block;
-
-// Where each lane's access lies in the memory of the host.
-using LaneMemory = std::array<char*, kLanes>;
 
 // What came of looking for it.
 enum class Found : uint8_t {
@@ -168,6 +166,10 @@ class Warp {
   const std::vector<ReplicaLanes>& ResolveMulticast(const MemoryAccess& access,
                                                     uint32_t address_slot, Lanes lanes);
 
+  // Whether all memory is, that of the block too.
+  bool watched() const { return watched_; }
+  // What the running group reaches of local memory.
+  AddressWindow LocalWindow() { return {0, frame().local_end, local_.data(), local_stride_}; }
   // Makes local memory of `bytes` for each lane; false: that is too much.
   bool GrowLocal(uint64_t bytes);
 
@@ -214,7 +216,7 @@ class Warp {
   void FillFixed(Frame* frame);
   void Broadcast(Frame* frame, const FixedSlot& fixed);
   uint64_t SpecialOf(Special special) const;
-  uint64_t SpecialOf(Special special, int lane, const Dim3& thread) const;
+  static uint64_t SpecialOf(Special special, int lane, const Dim3& thread);
   uint64_t SpecialOfCluster(Special special) const;
   char* InSpace(Space space, uint64_t address, uint32_t size, Access access, int lane, bool* armed);
   Found Observe(const TranslationCache::Span& span, Lanes lanes);

@@ -28,7 +28,39 @@ uint64_t AlignLocal(uint64_t bytes) {
 
 template <typename T>
 void Repeat(char* slot, T value) {
-  for (int lane = 0; lane < kLanes; ++lane) std::memcpy(slot + lane * sizeof(T), &value, sizeof(T));
+  std::fill_n(reinterpret_cast<T*>(slot), kLanes, value);
+}
+// Of a slot whose values have `width` bytes; 0: of a predicate.
+void Repeat(char* slot, uint8_t width, uint64_t value) {
+  switch (width) {
+    case 0:
+      *reinterpret_cast<Lanes*>(slot) = value != 0 ? kAllLanes : 0;
+      return;
+    case 2:
+      return Repeat(slot, static_cast<uint16_t>(value));
+    case 4:
+      return Repeat(slot, static_cast<uint32_t>(value));
+    default:
+      return Repeat(slot, value);
+  }
+}
+
+// Whether its lanes differ in it.
+bool IsOfLane(Special special) {
+  switch (special) {
+    case Special::kTidX:
+    case Special::kTidY:
+    case Special::kTidZ:
+    case Special::kLane:
+    case Special::kLanesEqual:
+    case Special::kLanesBelow:
+    case Special::kLanesBelowOrEqual:
+    case Special::kLanesAboveOrEqual:
+    case Special::kLanesAbove:
+      return true;
+    default:
+      return false;
+  }
 }
 
 uint64_t NanosecondsOfHost() {
@@ -72,6 +104,8 @@ bool Warp::Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lan
   if (known != unused_.rend()) {
     frame = *known;
     unused_.erase(std::next(known).base());
+    std::memset(frame->data(), 0, function.register_bytes);
+    std::fill(frame->passed.begin(), frame->passed.end(), 0);
   } else {
     const uint64_t bytes =
         function.register_bytes + uint64_t{function.passed_bytes} * kLanes + sizeof(Frame);
@@ -95,8 +129,6 @@ bool Warp::Enter(const FunctionCode& function, Frame* parent, uint32_t call, Lan
   frame->local_base = static_cast<uint32_t>(local_base);
   frame->local_end = frame->local_base + function.local_bytes;
   frame->stack_ends.fill(frame->local_end);
-  std::memset(frame->data(), 0, function.register_bytes);
-  std::fill(frame->passed.begin(), frame->passed.end(), 0);
   for (int lane = 0; function.local_bytes != 0 && lane < kLanes; ++lane) {
     std::memset(local_.data() + local_stride_ * lane + local_base, 0, function.local_bytes);
   }
@@ -118,13 +150,8 @@ void Warp::FillFixed(Frame* frame) {
 
 void Warp::Broadcast(Frame* frame, const FixedSlot& fixed) {
   char* const slot = frame->data() + fixed.slot;
-  if (fixed.base == FixedSlot::kSpecial && fixed.width == 0) {
-    const Lanes lanes = SpecialOf(static_cast<Special>(fixed.index)) != 0 ? kAllLanes : 0;
-    std::memcpy(slot, &lanes, sizeof(lanes));
-    return;
-  }
-  if (fixed.base == FixedSlot::kSpecial) {
-    const auto special = static_cast<Special>(fixed.index);
+  const auto special = static_cast<Special>(fixed.index);
+  if (fixed.base == FixedSlot::kSpecial && IsOfLane(special)) {
     // Of the lanes one behind the other: to divide for each of them takes a tenth of a short
     // launch.
     Dim3 thread = block_.ThreadAt(number_, 0);
@@ -136,6 +163,7 @@ void Warp::Broadcast(Frame* frame, const FixedSlot& fixed) {
     return;
   }
   uint64_t value = fixed.bits;
+  if (fixed.base == FixedSlot::kSpecial) value = SpecialOf(special);
   if (fixed.base == FixedSlot::kImage) value += block_.grid().launch->image.value();
   if (fixed.base == FixedSlot::kManaged) {
     value += (*block_.grid().launch->managed)[static_cast<size_t>(fixed.index)].base.value();
@@ -145,19 +173,7 @@ void Warp::Broadcast(Frame* frame, const FixedSlot& fixed) {
     value += block_.shared_base() + block_.grid().reserved_shared +
              block_.grid().kernel->shared->OffsetOf(fixed.index);
   }
-  switch (fixed.width) {
-    case 0: {
-      const Lanes lanes = value != 0 ? kAllLanes : 0;
-      std::memcpy(slot, &lanes, sizeof(lanes));
-      return;
-    }
-    case 2:
-      return Repeat(slot, static_cast<uint16_t>(value));
-    case 4:
-      return Repeat(slot, static_cast<uint32_t>(value));
-    default:
-      return Repeat(slot, value);
-  }
+  Repeat(slot, fixed.width, value);
 }
 
 // One that is the same for all lanes, and while the block runs.
@@ -254,7 +270,8 @@ uint64_t Warp::SpecialOfCluster(Special special) const {
   }
 }
 
-uint64_t Warp::SpecialOf(Special special, int lane, const Dim3& thread) const {
+// One that IsOfLane.
+uint64_t Warp::SpecialOf(Special special, int lane, const Dim3& thread) {
   const Lanes own = Lanes{1} << lane;
   switch (special) {
     case Special::kTidX:
@@ -276,7 +293,7 @@ uint64_t Warp::SpecialOf(Special special, int lane, const Dim3& thread) const {
     case Special::kLanesAbove:
       return ~(own - 1) & ~own;
     default:
-      return SpecialOf(special);
+      return 0;
   }
 }
 

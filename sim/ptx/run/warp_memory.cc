@@ -4,23 +4,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "sim/base/word_copies.h"
+#include "sim/ptx/operations/host_vectors.h"
 #include "sim/ptx/run/block.h"
+#include "sim/ptx/run/find_run.h"
+#include "sim/ptx/run/lane_addresses.h"
 #include "sim/ptx/run/steps.h"
 #include "sim/ptx/run/warp.h"
 
 namespace twinmmu::ptx {
 namespace {
-
-// The space that a generic address lies in, and the address there.
-Space SpaceOf(uint64_t* address) {
-  const uint64_t window = *address & ~(kWindowSize - 1);
-  Space space = Space::kGlobal;
-  if (window == kSharedWindow) space = Space::kShared;
-  if (window == kLocalWindow) space = Space::kLocal;
-  if (window == kParamWindow) space = Space::kParam;
-  if (space != Space::kGlobal) *address -= window;
-  return space;
-}
 
 // Shared memory has one address for each place. Mappings count from 1.
 constexpr coherence::AddressId kSharedAddress = 0;
@@ -65,51 +57,32 @@ char* Warp::InSpace(Space space, uint64_t address, uint32_t size, Access access,
 
 Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes,
                     LaneMemory* memory) {
+  static const auto find_addresses = ForHost<FindAddresses<uint32_t>>();
+  static const auto find_wide_addresses = ForHost<FindAddresses<uint64_t>>();
+  static const auto find_in_window = ForHost<FindInWindow>();
   const int first = __builtin_ctz(lanes);
   const uint32_t size = access.size();
   uint64_t addresses[kLanes];
-  if (access.wide) {
-    const uint64_t* const slot = Slot<uint64_t>(address_slot);
-    for (int lane = 0; lane < kLanes; ++lane) addresses[lane] = slot[lane] + access.offset;
-  } else {
-    const uint32_t* const slot = Slot<uint32_t>(address_slot);
-    const uint32_t offset = static_cast<uint32_t>(access.offset);
-    for (int lane = 0; lane < kLanes; ++lane) addresses[lane] = slot[lane] + offset;
-  }
-  if (lanes != kAllLanes) {
-    // The other lanes follow the first, so that all are treated alike.
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if ((lanes >> lane & 1) == 0) addresses[lane] = addresses[first];
-    }
-  }
-  uint64_t low_bits = 0;
-  for (const uint64_t address : addresses) low_bits |= address;
-  if ((low_bits & (size - 1)) != 0) {
+  const uint64_t bits =
+      access.wide
+          ? find_wide_addresses(Slot<uint64_t>(address_slot), access.offset, lanes, addresses)
+          : find_addresses(Slot<uint32_t>(address_slot), static_cast<uint32_t>(access.offset),
+                           lanes, addresses);
+  if ((bits & (size - 1)) != 0) {
     const auto lane = std::find_if(addresses + first, addresses + kLanes,
                                    [&](uint64_t address) { return (address & (size - 1)) != 0; });
     FaultAt(GridFault::kMisalignedAddress, static_cast<int>(lane - addresses), access, *lane);
     return Found::kFault;
   }
-  // Most often all of them are in one span.
-  uint64_t start = addresses[first];
-  const Space space = access.space == Space::kGeneric ? SpaceOf(&start) : access.space;
-  if (space == Space::kGlobal || space == Space::kConst) {
-    const TranslationCache::Span* const span =
-        block_.cache().Find(DeviceAddress(start), size, access.access);
-    if (span != nullptr) {
-      const uint64_t base = span->base.value();
-      const uint64_t last = span->size - size;
-      bool inside = true;
-      for (const uint64_t address : addresses) inside &= address - base <= last;
-      if (inside) {
-        char* const host = span->memory;
-        for (int lane = 0; lane < kLanes; ++lane) (*memory)[lane] = host + (addresses[lane] - base);
-        const bool observed = span->armed || access.strength.IsStrong();
-        return observed ? Observe(*span, lanes) : Found::kMemory;
-      }
-    }
-  }
+  // Most often all of them are in one place.
+  const TranslationCache::Span* span = nullptr;
+  const AddressWindow window = FindWindow(*this, access, addresses[first], &span);
   bool observed = access.strength.IsStrong();
+  if (window.memory != nullptr && find_in_window(addresses, window, size, memory->data())) {
+    if (span != nullptr) return span->armed || observed ? Observe(*span, lanes) : Found::kMemory;
+    observed |= watched_;
+    return observed ? ObserveSome(access, addresses, lanes) : Found::kMemory;
+  }
   for (int lane = first; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     const bool elsewhere =

@@ -37,8 +37,12 @@ std::string Describe(const Token& token) {
   return Quoted(absl::string_view(token.text.data() - dot, token.text.size() + dot));
 }
 
-char Lexer::At(size_t offset) const {
-  return offset < text_.size() - place_ ? text_[place_ + offset] : '\0';
+// Of the characters from `offset` on that may belong to a name.
+size_t Lexer::EndOfName(size_t offset) const {
+  const char* const from = text_.data() + place_;
+  const size_t left = text_.size() - place_;
+  while (offset < left && IsNameCharacter(from[offset])) ++offset;
+  return offset;
 }
 
 void Lexer::Advance(size_t count) {
@@ -74,12 +78,14 @@ bool Lexer::SkipBlank(Token* bad) {
   return true;
 }
 
+// No token goes on in the next line.
 Token Lexer::Take(Token::Kind kind, size_t length) {
   Token token;
   token.kind = kind;
   token.text = text_.substr(place_, length);
   token.position = position_;
-  Advance(length);
+  place_ += length;
+  position_.column += static_cast<int>(length);
   return token;
 }
 
@@ -101,8 +107,7 @@ Token Lexer::Next() {
   if (absl::ascii_isdigit(c)) return Number();
   if (c == '"') return String();
   if (c == '.') return Dotted();
-  size_t length = 1;
-  while (IsNameCharacter(At(length))) ++length;
+  const size_t length = EndOfName(1);
   if (absl::ascii_isalpha(c) || c == '_') return Take(Token::kName, length);
   if ((c == '$' || c == '%') && length > 1) return Take(Token::kName, length);
   return Punctuation();
@@ -119,10 +124,10 @@ Token Lexer::String() {
 }
 
 Token Lexer::Dotted() {
-  size_t length = 1;
-  while (IsNameCharacter(At(length))) {
-    ++length;
-    if (At(length) == ':' && At(length + 1) == ':' && IsNameCharacter(At(length + 2))) length += 2;
+  size_t length = EndOfName(1);
+  while (length > 1 && At(length) == ':' && At(length + 1) == ':' &&
+         IsNameCharacter(At(length + 2))) {
+    length = EndOfName(length + 2);
   }
   if (length == 1) return Bad(1, "a name follows a dot");
   Token token = Take(Token::kDotted, length);

@@ -34,7 +34,11 @@ struct Token {
   bool Is(Kind of_kind, absl::string_view of_text) const {
     return kind == of_kind && text == of_text;
   }
-  bool IsPunctuation(absl::string_view of_text) const { return Is(kPunctuation, of_text); }
+  // Of one or two characters, as all are.
+  bool IsPunctuation(absl::string_view of_text) const {
+    return kind == kPunctuation && text.size() == of_text.size() &&
+           text.front() == of_text.front() && text.back() == of_text.back();
+  }
 };
 
 // "'foo'": text in a message, cut if it is long.
@@ -51,7 +55,10 @@ class Lexer {
   Token Next();
 
  private:
-  char At(size_t offset) const;  // from the place; 0 beyond the end
+  char At(size_t offset) const {  // from the place; 0 beyond the end
+    return offset < text_.size() - place_ ? text_[place_ + offset] : '\0';
+  }
+  size_t EndOfName(size_t offset) const;
   void Advance(size_t count);
   bool SkipBlank(Token* bad);
   Token Take(Token::Kind kind, size_t length);
