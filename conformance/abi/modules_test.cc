@@ -473,6 +473,8 @@ TEST_F(ModuleTest, AVariableThatIsDeclaredOnlyIsThereAndZero) {
   size_t size = 0;
   EXPECT_EQ(GetGlobal("cuModuleGetGlobal_v2")(&address, &size, module, "x"), CUDA_SUCCESS);
   EXPECT_EQ(size, 4u);
+  EXPECT_EQ(GetGlobal("cuModuleGetGlobal_v2")(nullptr, nullptr, module, "x"),
+            CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
 }
 

@@ -251,6 +251,7 @@ extern "C" CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUm
                                          const char* name) {
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, {name}, [&](DriverState& driver, Context& context) {
+    if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
     const Module named = ModuleOf(driver, context, module);
     const auto found = driver.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());
