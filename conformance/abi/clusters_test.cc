@@ -37,6 +37,7 @@ constexpr int kMustBeSet = 10;        // CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_
 constexpr int kRequiredWidth = 11;    // CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, ...
 constexpr int kNonPortable = 14;      // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 constexpr auto kInvalidClusterSize = static_cast<CUresult>(912);  // CUDA_ERROR_INVALID_CLUSTER_SIZE
+constexpr auto kIllegalInstruction = static_cast<CUresult>(715);  // CUDA_ERROR_ILLEGAL_INSTRUCTION
 
 constexpr unsigned kWords = 64;
 
@@ -210,6 +211,61 @@ TEST_F(ClusterLaunchTest, OccupancyIsOfLaunchesThatAreAllowed) {
   launch.attribute_count = 0;
   EXPECT_EQ(active(&count, kernel_, &launch), CUDA_SUCCESS);
   EXPECT_EQ(count, 0);
+}
+
+// What completes on an mbarrier of a cluster is illegal where there is none, whichever block it is
+// for.
+class NoClusterTest : public NewProcessTest {
+ protected:
+  // Launches a kernel that does that to some bytes and waits for it, in a cluster of one block or
+  // in none.
+  static CUresult Run(const std::string& instruction, int bytes, bool in_cluster) {
+    EXPECT_EQ(cuInit(0), CUDA_SUCCESS);
+    CUcontext context = nullptr;
+    EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    const std::string text =
+        ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k() {\n"
+        ".reg .b32 %r<4>; .reg .pred %p1; .shared .align 16 .b8 s[64]; .shared .align 8 .b64 m;\n"
+        "mov.u32 %r1, s; mov.u32 %r2, m; mbarrier.init.shared::cta.b64 [%r2], 1;\n"
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " +
+        std::to_string(bytes) + ";\n" + instruction +
+        "\nW: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra W;\nret;\n}\n";
+    void* module = nullptr;
+    void* kernel = nullptr;
+    EXPECT_EQ(Load("cuModuleLoadData")(&module, text.c_str()), CUDA_SUCCESS) << text;
+    EXPECT_EQ(GetFunction("cuModuleGetFunction")(&kernel, module, "k"), CUDA_SUCCESS);
+    ClusterAttribute attribute = {kClusterDimension, 0, {1, 1, 1}};
+    const LaunchDescription launch = {{1, 1, 1}, {1, 1, 1},  0,
+                                      nullptr,   &attribute, in_cluster ? 1u : 0u};
+    EXPECT_EQ(LaunchEx("cuLaunchKernelEx")(&launch, kernel, nullptr, nullptr), CUDA_SUCCESS);
+    return cuCtxSynchronize();
+  }
+};
+
+TEST_F(NoClusterTest, StoresAreIllegal) {
+  if (RanInNewProcess()) return;
+  const std::string store =
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], 7, [%r2];";
+  EXPECT_EQ(Run(store, 4, /*in_cluster=*/true), CUDA_SUCCESS);
+  EXPECT_EQ(Run(store, 4, /*in_cluster=*/false), kIllegalInstruction);
+}
+
+TEST_F(NoClusterTest, ReductionsAreIllegal) {
+  if (RanInNewProcess()) return;
+  EXPECT_EQ(Run("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
+                "[%r1], 7, [%r2];",
+                4, /*in_cluster=*/false),
+            kIllegalInstruction);
+}
+
+TEST_F(NoClusterTest, CopiesWithinSharedMemoryAreIllegal) {
+  if (RanInNewProcess()) return;
+  const std::string copy =
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+      "[%r1+16], [%r1], 16, [%r2];";
+  EXPECT_EQ(Run(copy, 16, /*in_cluster=*/true), CUDA_SUCCESS);
+  EXPECT_EQ(Run(copy, 16, /*in_cluster=*/false), kIllegalInstruction);
 }
 
 }  // namespace

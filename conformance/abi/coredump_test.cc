@@ -85,6 +85,36 @@ TEST_F(CoredumpTest, WhatIsSetIsReadBack) {
   EXPECT_EQ(set_for_all(kFlags, &flags, &size), CUDA_SUCCESS);
 }
 
+// A context begins with what is set for all, and keeps it; those that there are keep what they
+// have.
+TEST_F(CoredumpTest, WhatIsSetForAllIsForContextsToCome) {
+  const auto flags_of = [](const Attribute& function) {
+    int flags = 77;
+    size_t size = sizeof(flags);
+    EXPECT_EQ(function(kFlags, &flags, &size), CUDA_SUCCESS);
+    return flags;
+  };
+  const auto set_flags = [](const Attribute& function, int flags) {
+    size_t size = sizeof(flags);
+    EXPECT_EQ(function(kFlags, &flags, &size), CUDA_SUCCESS);
+  };
+  const int before = flags_of(get);
+  const int before_for_all = flags_of(get_for_all);
+  const int other = before_for_all ^ 1;
+  set_flags(set_for_all, other);
+  EXPECT_EQ(flags_of(get), before);
+  CUcontext created = nullptr;
+  ASSERT_EQ(cuCtxCreate(&created, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(flags_of(get), other);
+  set_flags(set_for_all, before_for_all);
+  EXPECT_EQ(flags_of(get), other);
+  set_flags(set, before_for_all);
+  set_flags(set_for_all, other);
+  EXPECT_EQ(flags_of(get), before_for_all);
+  EXPECT_EQ(cuCtxDestroy(created), CUDA_SUCCESS);
+  set_flags(set_for_all, before_for_all);
+}
+
 TEST_F(CoredumpTest, SomeAreSetForAllContextsOnly) {
   char path[] = "/tmp/pipe_of_a_device";
   size_t size = sizeof(path);

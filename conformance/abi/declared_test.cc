@@ -1,4 +1,4 @@
-// Functions that take no part in memory. Not measured, any of them.
+// Functions that take no part in memory.
 
 #include "conformance/abi/abi_fixtures.h"
 

@@ -20,6 +20,13 @@ using IsLoaded = Function<CUresult(int*, void*)>;
 using LoadFunction = Function<CUresult(void*)>;
 using GetModule = Function<CUresult(void**, void*)>;
 using GetName = Function<CUresult(const char**, void*)>;
+using ParameterInfo = Function<CUresult(void*, size_t, size_t*, size_t*)>;
+using GetAttribute = Function<CUresult(int*, int, void*)>;
+using SetAttribute = Function<CUresult(void*, int, int)>;
+using SetCache = Function<CUresult(void*, int)>;
+using OfDevice = Function<CUresult(int*, int, void*, CUdevice)>;
+using SetOfDevice = Function<CUresult(int, int, void*, CUdevice)>;
+using PreferCache = Function<CUresult(void*, int, CUdevice)>;
 using CountFunctions = Function<CUresult(unsigned*, void*)>;
 using ListFunctions = Function<CUresult(void**, unsigned, void*)>;
 using GetUnified = Function<CUresult(void**, void*, const char*)>;
@@ -84,7 +91,6 @@ TEST_F(FunctionsTest, AFunctionIsOfItsModule) {
   void* module = nullptr;
   EXPECT_EQ(get(&module, function_), CUDA_SUCCESS);
   EXPECT_EQ(module, module_);
-  if (!TraitsOf().survives_bad_pointers) return;
   EXPECT_EQ(get(nullptr, function_), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -106,12 +112,73 @@ TEST_F(FunctionsTest, AKernelHasTheNameThatItsLibraryGivesIt) {
   EXPECT_EQ(get(nullptr, kernel), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(FunctionsTest, NullHasNoNameModuleOrParameters) {
+  const ParameterInfo of_function("cuFuncGetParamInfo");
+  const ParameterInfo of_kernel("cuKernelGetParamInfo");
+  const char* name = nullptr;
+  void* module = nullptr;
+  size_t offset = 0;
+  size_t size = 0;
+  EXPECT_EQ(GetName("cuFuncGetName")(&name, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(GetName("cuFuncGetName")(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(GetName("cuKernelGetName")(&name, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(GetModule("cuFuncGetModule")(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(of_function(nullptr, 0, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(of_kernel(nullptr, 0, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+  int value = 0;
+  EXPECT_EQ(GetAttribute("cuFuncGetAttribute")(&value, 4, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(GetAttribute("cuFuncGetAttribute")(nullptr, 4, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+// A launch takes both.
+TEST_F(FunctionsTest, AFunctionIsNoKernelAndAKernelNoFunction) {
+  const ParameterInfo of_function("cuFuncGetParamInfo");
+  const ParameterInfo of_kernel("cuKernelGetParamInfo");
+  void* kernel = nullptr;
+  ASSERT_EQ(GetFunction("cuLibraryGetKernel")(&kernel, library_, "kernel"), CUDA_SUCCESS);
+  const char* name = nullptr;
+  void* module = nullptr;
+  int value = 0;
+  size_t offset = 0;
+  size_t size = 0;
+  EXPECT_EQ(GetName("cuFuncGetName")(&name, kernel), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(GetModule("cuFuncGetModule")(&module, kernel), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(GetAttribute("cuFuncGetAttribute")(&value, 4, kernel), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(SetAttribute("cuFuncSetAttribute")(kernel, 8, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(SetCache("cuFuncSetCacheConfig")(kernel, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(SetCache("cuFuncSetSharedMemConfig")(kernel, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(of_function(kernel, 0, &offset, &size), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(GetName("cuKernelGetName")(&name, function_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(OfDevice("cuKernelGetAttribute")(&value, 4, function_, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(OfDevice("cuKernelGetAttribute")(&value, 4, nullptr, 99), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(OfDevice("cuKernelGetAttribute")(&value, 4, kernel, 99), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(SetOfDevice("cuKernelSetAttribute")(8, 0, function_, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(SetOfDevice("cuKernelSetAttribute")(77, 0, nullptr, 99), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(PreferCache("cuKernelSetCacheConfig")(function_, 0, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(PreferCache("cuKernelSetCacheConfig")(nullptr, 9, 99), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(of_kernel(function_, 0, &offset, &size), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(FunctionsTest, WhatAFunctionIsNeedsNoContextToBeTold) {
+  void* kernel = nullptr;
+  ASSERT_EQ(GetFunction("cuLibraryGetKernel")(&kernel, library_, "kernel"), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
+  const char* name = nullptr;
+  void* module = nullptr;
+  int value = 0;
+  EXPECT_EQ(GetName("cuFuncGetName")(&name, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(GetName("cuFuncGetName")(&name, function_), CUDA_SUCCESS);
+  EXPECT_EQ(GetName("cuKernelGetName")(&name, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(GetModule("cuFuncGetModule")(&module, function_), CUDA_SUCCESS);
+  EXPECT_EQ(GetAttribute("cuFuncGetAttribute")(&value, 4, function_), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+}
+
 TEST_F(FunctionsTest, FunctionsOfAModuleAreCounted) {
   const CountFunctions count("cuModuleGetFunctionCount");
   unsigned found = 77;
   EXPECT_EQ(count(&found, module_), CUDA_SUCCESS);
   EXPECT_EQ(found, 1u);
-  if (!TraitsOf().survives_bad_pointers) return;
   EXPECT_EQ(count(nullptr, module_), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -123,7 +190,6 @@ TEST_F(FunctionsTest, FunctionsOfAModuleAreListed) {
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(GetName("cuFuncGetName")(&name, found), CUDA_SUCCESS);
   EXPECT_STREQ(name, "kernel");
-  if (!TraitsOf().survives_bad_pointers) return;
   EXPECT_EQ(list(nullptr, 1, module_), CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -211,6 +211,9 @@ TEST_F(ModuleTest, TextsThatAreWrongAreRefused) {
       {"no device", ".version 8.7\n.target sm_999\n", CUDA_ERROR_INVALID_PTX},
       {"a device later than the version",
        ".version 6.0\n.target sm_90\n.address_size 64\n.entry k() {ret;}", CUDA_ERROR_INVALID_PTX},
+      {"sm_90a before its time",
+       ".version 7.8\n.target sm_90a\n.address_size 64\n.entry k() {ret;}", CUDA_ERROR_INVALID_PTX},
+      {"sm_90a", ".version 8.0\n.target sm_90a\n.address_size 64\n.entry k() {ret;}", CUDA_SUCCESS},
       {"an old device", ".version 6.0\n.target sm_30\n.address_size 64\n", CUDA_SUCCESS},
       {"addresses of 32 bits", ".version 7.8\n.target sm_90\n.address_size 32\n.entry k() {ret;}",
        CUDA_ERROR_INVALID_PTX},
@@ -222,6 +225,14 @@ TEST_F(ModuleTest, TextsThatAreWrongAreRefused) {
        ".version 7.8\n.target sm_90\n.address_size 64\n"
        ".shared .b8 s[300000];\n.visible .entry k() {.reg .b32 %r;"
        "ld.shared.u32 %r, [s]; st.shared.u32 [s], %r; ret;}",
+       CUDA_ERROR_INVALID_PTX},
+      {"a sampler of the module's own",
+       ".version 7.0\n.target sm_70, texmode_independent\n.address_size 64\n"
+       ".visible .global .samplerref s;\n.visible .entry k() {ret;}",
+       CUDA_ERROR_NOT_FOUND},
+      {"a sampler where textures bring theirs",
+       ".version 7.0\n.target sm_70\n.address_size 64\n"
+       ".visible .global .samplerref s;\n.visible .entry k() {ret;}",
        CUDA_ERROR_INVALID_PTX},
       {"64 KiB of it",
        ".version 7.8\n.target sm_90\n.address_size 64\n"
@@ -438,6 +449,56 @@ TEST_F(ModuleTest, ALibrarysKernelCanBeLaunched) {
             CUDA_SUCCESS);
   EXPECT_EQ(WordAt(at), 103u);
   EXPECT_EQ(Unload("cuLibraryUnload")(library), CUDA_SUCCESS);
+}
+
+// A variable that is declared, and nowhere defined.
+constexpr char kDeclares[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.extern .global .align 4 .u32 x;\n"
+    ".visible .entry k(.param .u64 out) {\n.reg .b64 %rd<2>; .reg .b32 %r<2>;\n"
+    "ld.param.u64 %rd1, [out]; ld.global.u32 %r1, [x]; add.u32 %r1, %r1, 7;\n"
+    "st.global.u32 [%rd1], %r1; ret;\n}\n";
+
+TEST_F(ModuleTest, AVariableThatIsDeclaredOnlyIsThereAndZero) {
+  void* module = nullptr;
+  void* kernel = nullptr;
+  ASSERT_EQ(Load("cuModuleLoadData")(&module, kDeclares), CUDA_SUCCESS);
+  ASSERT_EQ(GetFunction("cuModuleGetFunction")(&kernel, module, "k"), CUDA_SUCCESS);
+  const Buffer word(4);
+  CUdeviceptr at = word.address();
+  void* arguments[] = {&at};
+  EXPECT_EQ(Launch("cuLaunchKernel")(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(WordAt(at), 7u);
+  CUdeviceptr address = 0;
+  size_t size = 0;
+  EXPECT_EQ(GetGlobal("cuModuleGetGlobal_v2")(&address, &size, module, "x"), CUDA_SUCCESS);
+  EXPECT_EQ(size, 4u);
+  EXPECT_EQ(GetGlobal("cuModuleGetGlobal_v2")(nullptr, nullptr, module, "x"),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
+}
+
+// CU_JIT_GLOBAL_SYMBOL_NAMES, _ADDRESSES and _COUNT.
+TEST_F(ModuleTest, NoVariableOfPtxIsOneOfTheHosts) {
+  const LoadEx load("cuModuleLoadDataEx");
+  int options[] = {17, 18, 19};
+  void* const host[] = {options};
+  const auto load_with = [&](const char* name, const void* addresses, uintptr_t count) {
+    const char* const names[] = {name};
+    void* values[] = {name == nullptr ? nullptr : const_cast<char**>(names),
+                      const_cast<void*>(addresses), reinterpret_cast<void*>(count)};
+    void* module = nullptr;
+    const CUresult result = load(&module, kDeclares, 3, options, values);
+    if (result == CUDA_SUCCESS) {
+      EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
+    }
+    return result;
+  };
+  EXPECT_EQ(load_with("x", host, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(load_with("x", host, 0), CUDA_SUCCESS);
+  EXPECT_EQ(load_with("another", host, 1), CUDA_SUCCESS);
+  EXPECT_EQ(load_with("another", nullptr, 1), CUDA_ERROR_INVALID_VALUE) << "no addresses";
+  EXPECT_EQ(load_with(nullptr, host, 0), CUDA_ERROR_INVALID_VALUE) << "no names";
 }
 
 }  // namespace

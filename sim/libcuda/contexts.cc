@@ -107,4 +107,9 @@ bool Contexts::AreAlive(DeviceOrdinal device) const {
   });
 }
 
+uint64_t Contexts::newest_id() const {
+  const std::shared_lock lock(mutex_);
+  return last_id_;
+}
+
 }  // namespace twinmmu::libcuda

@@ -82,6 +82,8 @@ class Contexts {
 
   // Whether one of the device is.
   bool AreAlive(DeviceOrdinal device) const;
+  // The id of the one that was made last; those made later have higher ones. 0: there was none.
+  uint64_t newest_id() const;
 
  private:
   void Enliven(Context& context);

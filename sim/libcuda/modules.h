@@ -31,14 +31,14 @@ struct ModuleRecord {
 };
 struct FunctionRecord {
   Context* context = nullptr;
-  uint64_t module = 0;
+  uint64_t module = 0;  // none: it was asked for as that of `kernel`
+  CUkernel kernel = nullptr;
 };
 
 // Of no context: it is loaded on a device when it is first needed there.
 struct LibraryRecord {
   std::string ptx;
-  std::map<std::string, uint64_t> host;  // the variables of the host that it may name
-  std::map<int, uint64_t> modules;       // by device
+  std::map<int, uint64_t> modules;  // by device
 };
 struct KernelRecord {
   uint64_t library = 0;

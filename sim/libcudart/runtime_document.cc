@@ -59,7 +59,8 @@ default stream of a thread (`_ptds`, `_ptsz`) are exported too.
 
 nvcc 13.0 and clang 22 emit neither `__cudaRegisterHostVar` nor `__cudaRegisterUnifiedTable`. The
 first is what flang emits with `-gpu=mem:unified`: device code uses a variable of the host where it
-lies, which takes memory that the device has access to (`cudaHostRegister`). The second is not
+lies. The driver of an H200 takes no PTX that names one, so the launch is cudaErrorInvalidValue, with
+the genuine runtime and here. The second is not
 documented, and no compiler is known that emits it; it has no result, so what it leaves is the last
 error.
 

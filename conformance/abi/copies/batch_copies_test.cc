@@ -131,7 +131,6 @@ TEST_F(BatchCopiesTest, AttributesAreForAllThatFollows) {
   EXPECT_EQ(Result(), Content(kSize));
 }
 
-// Not measured, as which code that is.
 TEST_F(BatchCopiesTest, TheLegacyDefaultStreamIsRefused) {
   EXPECT_EQ(CopyTwo({kInStreamOrder}, {0}, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Result(), Content(kSize));
@@ -143,6 +142,21 @@ TEST_F(BatchCopiesTest, TheOneThatFailsIsNamed) {
   CUdeviceptr to[] = {to_, denied.address(), to_ + 8};
   CUdeviceptr from[] = {from_, from_, from_};
   size_t sizes[] = {4, 4, 4};
+  Attributes attributes = kInStreamOrder;
+  size_t first = 0;
+  size_t failed = 77;
+  EXPECT_EQ(copy_batch_12(to, from, sizes, 3, &attributes, &first, 1, &failed, stream_),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(failed, 1u);
+  Content expected(kSize);
+  for (size_t i = 0; i < 4; ++i) expected[i] = Numbered(kSize)[i];
+  EXPECT_EQ(Result(), expected);
+}
+
+TEST_F(BatchCopiesTest, ACopyOfNothingIsRefusedBehindThoseBeforeIt) {
+  CUdeviceptr to[] = {to_, to_ + 4, to_ + 8};
+  CUdeviceptr from[] = {from_, from_ + 4, from_ + 8};
+  size_t sizes[] = {4, 0, 4};
   Attributes attributes = kInStreamOrder;
   size_t first = 0;
   size_t failed = 77;

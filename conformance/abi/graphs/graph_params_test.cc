@@ -83,12 +83,43 @@ TEST_F(GraphParamsTest, ArgumentsInABufferAreToldAsABuffer) {
 }
 
 TEST_F(GraphParamsTest, ArgumentsAreNotNull) {
-  if (!TraitsOf().survives_bad_pointers) GTEST_SKIP() << "this driver may end the process";
   CUDA_KERNEL_NODE_PARAMS params = KernelOf(add_, memory_, 1);
   void* arguments[] = {nullptr, nullptr};
   params.kernelParams = arguments;
   CUgraphNode node = nullptr;
   EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(GraphParamsTest, TheKernelOfAFunctionIsTold) {
+  const Function<CUresult(void**, const void*, void*, void*, unsigned, void*, void*, unsigned)>
+      load("cuLibraryLoadData");
+  void* library = nullptr;
+  CUkernel kernel = nullptr;
+  CUfunction function = nullptr;
+  ASSERT_EQ(load(&library, ".version 7.0\n.target sm_70\n.address_size 64\n.entry k() { ret; }\n",
+                 nullptr, nullptr, 0, nullptr, nullptr, 0),
+            CUDA_SUCCESS);
+  ASSERT_EQ((Function<CUresult(CUkernel*, void*, const char*)>("cuLibraryGetKernel")(&kernel,
+                                                                                     library, "k")),
+            CUDA_SUCCESS);
+  ASSERT_EQ((Function<CUresult(CUfunction*, CUkernel)>("cuKernelGetFunction")(&function, kernel)),
+            CUDA_SUCCESS);
+  CUDA_KERNEL_NODE_PARAMS given = KernelOf(function, 0, 0);
+  given.kernelParams = nullptr;
+  CUgraphNode node = nullptr;
+  CUDA_KERNEL_NODE_PARAMS found = {};
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &given), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphKernelNodeGetParams(node, &found), CUDA_SUCCESS);
+  EXPECT_EQ(found.func, function);
+  EXPECT_EQ(found.kern, kernel);
+  // A function is taken for a kernel, which it is not.
+  given = KernelOf(nullptr, memory_, 1);
+  given.kern = reinterpret_cast<CUkernel>(add_);
+  EXPECT_EQ(cuGraphAddKernelNode(&node, graph_, nullptr, 0, &given), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphKernelNodeGetParams(node, &found), CUDA_SUCCESS);
+  EXPECT_EQ(found.func, add_);
+  EXPECT_EQ(found.kern, nullptr);
+  EXPECT_EQ(Function<CUresult(void*)>("cuLibraryUnload")(library), CUDA_SUCCESS);
 }
 
 TEST_F(GraphParamsTest, AKernelNodeHasAFunction) {
@@ -239,7 +270,6 @@ TEST_F(GraphParamsTest, AttributesAreCopiedBetweenKernels) {
   const CUgraphNode empty = AddEmpty();
   EXPECT_EQ(copy_attributes(kernel, empty), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(copy_attributes(empty, kernel), CUDA_ERROR_INVALID_VALUE);
-  if (!TraitsOf().survives_bad_pointers) return;
   EXPECT_EQ(copy_attributes(kernel, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(copy_attributes(nullptr, kernel), CUDA_ERROR_INVALID_VALUE);
 }

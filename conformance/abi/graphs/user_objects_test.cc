@@ -145,7 +145,6 @@ TEST_F(UserObjectsTest, AChildGraphKeepsTheObjectsOfItsOriginal) {
   EXPECT_EQ(destroyed, 1);
 }
 
-// Not measured.
 TEST_F(UserObjectsTest, AChildGraphThatIsRefusedKeepsNothing) {
   destroyed = 0;
   UserObject object = nullptr;

@@ -1,5 +1,5 @@
 // Which freed memory a pool gives to which stream.
-// Source: an H100 with driver 580.159.
+// Source: an H100 and an H200 with driver 580.159.
 
 #include "conformance/abi/pools/pool_test.h"
 
@@ -94,7 +94,6 @@ TEST_F(PoolReuseTest, FullPoolsWaitForTheFree) {
 }
 
 TEST_F(PoolReuseTest, FullPoolsRefuseWhereTheyMustNotWait) {
-  if (!TraitsOf().survives_bad_pointers) GTEST_SKIP() << "not measured";
   PoolProps props;
   props.most = kChunkOfPool;
   pool_ = MakePool(props);
@@ -138,6 +137,70 @@ TEST_F(PoolReuseTest, RoomThatHasLostPartOfItsMemoryIsOneRoom) {
   EXPECT_EQ(Get(pool_, kReserved), kChunkOfPool);
   EXPECT_EQ(Allocate(2 * kMiB, stream_), first);
   EXPECT_EQ(Get(pool_, kReserved), 2 * kChunkOfPool);
+}
+
+// Room whose memory has gone altogether is as good.
+TEST_F(PoolReuseTest, TheSmallestRoomIsTakenThoughItHasNoMemory) {
+  const CUdeviceptr first = Allocate(kChunkOfPool, stream_);
+  Allocate(kMiB, stream_);
+  uint64_t threshold = 0;
+  EXPECT_EQ(set_attribute(pool_, kReleaseThreshold, &threshold), CUDA_SUCCESS);
+  EXPECT_EQ(free_async(first, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Get(pool_, kReserved), kChunkOfPool);
+  EXPECT_EQ(Allocate(kMiB, stream_), first);
+}
+
+// A chunk that nobody uses goes to where one is lacked.
+TEST_F(PoolReuseTest, PoolsMoveTheirMemoryBeforeTheyGrow) {
+  const CUdeviceptr first = Allocate(kChunkOfPool, stream_);
+  const CUdeviceptr second = Allocate(kMiB, stream_);
+  uint64_t threshold = 0;
+  EXPECT_EQ(set_attribute(pool_, kReleaseThreshold, &threshold), CUDA_SUCCESS);
+  EXPECT_EQ(free_async(first, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  KeepAll(pool_);
+  EXPECT_EQ(free_async(second, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Get(pool_, kReserved), kChunkOfPool);
+  EXPECT_EQ(Allocate(kMiB, stream_), first);
+  EXPECT_EQ(Get(pool_, kReserved), kChunkOfPool);
+}
+
+TEST_F(PoolReuseTest, WhatIsNotFreedYetIsNoRoomWithItsNeighbours) {
+  const CUdeviceptr address = FreeLater();
+  EXPECT_EQ(Allocate(kSize + 512, stream_), address + kSize);
+}
+
+TEST_F(PoolReuseTest, WhatAStreamFreesSideBySideIsOneRoomAtOnce) {
+  const CUdeviceptr address = Allocate(kSize, stream_);
+  const CUdeviceptr neighbour = Allocate(kSize, stream_);
+  Block(stream_);
+  EXPECT_EQ(free_async(address, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(free_async(neighbour, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Allocate(2 * kSize, stream_), address);
+}
+
+// And so the event is ahead of the free.
+TEST_F(PoolReuseTest, TheLastFreeOfARoomCounts) {
+  const CUdeviceptr address = Allocate(kSize, stream_);
+  const CUdeviceptr neighbour = Allocate(kSize, stream_);
+  Block(stream_);
+  EXPECT_EQ(free_async(address, stream_), CUDA_SUCCESS);
+  OrderBehind(other_, stream_);
+  EXPECT_EQ(free_async(neighbour, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Allocate(kSize, other_), neighbour + kSize);
+}
+
+TEST_F(PoolReuseTest, AStreamTakesWhatItHasFreedItselfFirst) {
+  const CUdeviceptr address = Allocate(kSize, stream_);
+  const CUdeviceptr smaller = Allocate(kMiB, stream_);
+  Allocate(512, stream_);
+  EXPECT_EQ(free_async(smaller, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  Block(stream_);
+  EXPECT_EQ(free_async(address, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Allocate(kMiB, stream_), address);
 }
 
 TEST_F(PoolReuseTest, FreedNeighboursBecomeOneRoom) {

@@ -127,6 +127,23 @@ TEST_F(PoolTest, MemoryOutlivesItsPool) {
   EXPECT_EQ(FreeMemory(), free);
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(PoolTest, MemoryOfADeadPoolGoesWhenTheHostWaitsForItsFree) {
+  const PoolProps props;
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr address = 0;
+  const size_t free = FreeMemory();
+  EXPECT_EQ(create_pool(&pool, &props), CUDA_SUCCESS);
+  EXPECT_EQ(allocate_from(&address, kMiB, pool, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(destroy_pool(pool), CUDA_SUCCESS);
+  EXPECT_EQ(free_async(address, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(other_), CUDA_SUCCESS);
+  EXPECT_LT(FreeMemory(), free);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(FreeMemory(), free);
+}
+
 // --- Attributes
 
 TEST_F(PoolTest, NewPoolsAllowAllReuseAndKeepNothing) {

@@ -57,8 +57,8 @@ CUresult Im2colMap::Encode(CUtensorMap* map) const {
   return cuTensorMapEncodeIm2col(
       map, static_cast<CUtensorMapDataType>(element), rank, reinterpret_cast<void*>(address),
       dims.data(), strides.data(), lower.data(), upper.data(), channels, pixels, steps.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      static_cast<CUtensorMapInterleave>(interleave), CU_TENSOR_MAP_SWIZZLE_NONE,
+      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 void TensorMapTest::SetUp() {

@@ -43,6 +43,7 @@ struct Im2colMap {
   unsigned channels = 4;
   unsigned pixels = 8;
   std::array<uint32_t, 8> steps = {1, 1, 1, 1, 1};
+  int interleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
 
   CUresult Encode(CUtensorMap* map) const;
 };

@@ -167,6 +167,16 @@ TEST_F(TensorMapTest, ColumnsAreChecked) {
       {"12 bytes of channels", CUDA_ERROR_INVALID_VALUE, [](Im2colMap* map) { map->channels = 3; }},
       {"1024 pixels", CUDA_SUCCESS, [](Im2colMap* map) { map->pixels = 1024; }},
       {"1025 pixels", CUDA_ERROR_INVALID_VALUE, [](Im2colMap* map) { map->pixels = 1025; }},
+      {"one interleaved pixel", CUDA_SUCCESS,
+       [](Im2colMap* map) {
+         map->interleave = CU_TENSOR_MAP_INTERLEAVE_16B;
+         map->upper[0] = -8;  // of 8 pixels, and the first one is -1
+       }},
+      {"no interleaved pixel", CUDA_ERROR_INVALID_VALUE,
+       [](Im2colMap* map) {
+         map->interleave = CU_TENSOR_MAP_INTERLEAVE_16B;
+         map->upper[0] = -9;
+       }},
       {"rank 5", CUDA_SUCCESS, [](Im2colMap* map) { map->rank = 5; }},
       {"rank 2", CUDA_ERROR_INVALID_VALUE, [](Im2colMap* map) { map->rank = 2; }},
   };

@@ -57,17 +57,12 @@ absl::StatusOr<ptx::Module> KernelCalls::Parse(const char* call, DeviceOrdinal d
   return guard_.Guard(call, [&] { return modules_.Parse(device, ptx); });
 }
 
-absl::StatusOr<Module> KernelCalls::Load(DeviceOrdinal device, absl::string_view ptx,
-                                         const ptx::HostVariables& host) {
-  return guard_.Guard(kLoadCall, [&] { return modules_.Load(device, ptx, host, nullptr); });
-}
-
 absl::StatusOr<Module> KernelCalls::LoadSharing(DeviceOrdinal device, absl::string_view ptx,
-                                                const ptx::HostVariables& host, Module other) {
+                                                Module other) {
   return guard_.Guard(kLoadCall, [&]() -> absl::StatusOr<Module> {
     const absl::StatusOr<LoadedModule> known = modules_.FindModule(kLoadCall, other);
     if (!known.ok()) return known.status();
-    return modules_.Load(device, ptx, host, known->managed);
+    return modules_.Load(device, ptx, known->managed);
   });
 }
 

@@ -18,7 +18,6 @@
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
 #include "sim/calls/executor/loaded_module.h"
-#include "sim/ptx/decode/link.h"
 #include "sim/ptx/run/device/graph_conditions.h"
 #include "sim/ptx/text/module.h"
 
@@ -44,14 +43,9 @@ class KernelCalls {
   absl::StatusOr<ptx::Module> Parse(const char* call, DeviceOrdinal device,
                                     absl::string_view ptx) const;
 
-  // Executor::LoadModule of PTX that may name variables of the host: what a kernel reads and writes
-  // there, if the device has access.
-  absl::StatusOr<Module> Load(DeviceOrdinal device, absl::string_view ptx,
-                              const ptx::HostVariables& host);
-  // The same of PTX that is loaded already, as `other`, which stays loaded until this call returns:
-  // the managed variables are the same.
-  absl::StatusOr<Module> LoadSharing(DeviceOrdinal device, absl::string_view ptx,
-                                     const ptx::HostVariables& host, Module other);
+  // Executor::LoadModule of PTX that is loaded already, as `other`, which stays loaded until this
+  // call returns: the managed variables are the same.
+  absl::StatusOr<Module> LoadSharing(DeviceOrdinal device, absl::string_view ptx, Module other);
 
   // What is known of them. INVALID_HANDLE, for `call`: there is none.
   absl::StatusOr<LoadedModule> Find(const char* call, Module module) const;

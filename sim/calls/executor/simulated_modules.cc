@@ -15,6 +15,7 @@
 #include "sim/calls/executor/simulated_streams.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/profile/device_limits.h"
+#include "sim/ptx/decode/link.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/ptx/text/module.h"
 
@@ -56,6 +57,7 @@ constexpr uint64_t kLoadedCost = 32;
 DriverCode CodeOf(const absl::Status& status) {
   if (absl::IsResourceExhausted(status)) return DriverCode::kOutOfMemory;
   if (absl::IsOutOfRange(status)) return DriverCode::kUnsupportedPtxVersion;
+  if (absl::IsNotFound(status)) return DriverCode::kNotFound;
   return absl::IsUnimplemented(status) ? DriverCode::kNotSupported : DriverCode::kInvalidPtx;
 }
 
@@ -176,7 +178,7 @@ absl::StatusOr<ptx::Module> SimulatedModules::Parse(DeviceOrdinal device,
       return Fail(DriverCode::kInvalidPtx, kLoadCall, "the PTX is for sm_", parsed->target,
                   ", and ", ToString(device), " is sm_", capability);
     }
-    // Not measured.
+    // An H200 takes sm_90a alone of these; of other devices it was not measured.
     if (parsed->of_one_target && parsed->target / 10 != major->second) {
       return Fail(DriverCode::kInvalidPtx, kLoadCall, "the PTX is for sm_", parsed->target,
                   "a or its family alone, and ", ToString(device), " is sm_", capability);
@@ -185,8 +187,8 @@ absl::StatusOr<ptx::Module> SimulatedModules::Parse(DeviceOrdinal device,
   return parsed;
 }
 
-absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device, absl::string_view text,
-                                                       const ptx::HostVariables& host) const {
+absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device,
+                                                       absl::string_view text) const {
   const auto taken = std::make_shared<HostMemory::Share>(&mmu_.host_memory);
   const Bytes needed(kLoadingCost * text.size());
   if (needed > mmu_.host_memory.limit() - mmu_.host_memory.taken()) {
@@ -198,7 +200,11 @@ absl::StatusOr<LoadedModule> SimulatedModules::Compile(DeviceOrdinal device, abs
   taken->Resize(needed.value());
   absl::StatusOr<ptx::Module> parsed = Parse(device, text);
   if (!parsed.ok()) return parsed.status();
-  ptx::BindToHost(host, &*parsed);
+  // As an H200 has it: what is declared and nowhere defined is there, and 0.
+  for (ptx::Variable& variable : parsed->variables) {
+    const bool has_size = variable.space == ptx::Space::kGlobal && variable.count != 0;
+    variable.external = variable.external && !has_size;
+  }
   const int target = parsed->target;
   absl::StatusOr<std::shared_ptr<const ptx::Program>> program =
       ptx::MakeProgram(*std::move(parsed), mmu_.profile.contraction == Contraction::kDriver);
@@ -214,16 +220,15 @@ bool SimulatedModules::HasManaged(const ManagedVariables& managed) const {
 }
 
 absl::StatusOr<Module> SimulatedModules::DoLoadModule(DeviceOrdinal device, absl::string_view ptx) {
-  return Load(device, ptx, {}, nullptr);
+  return Load(device, ptx, nullptr);
 }
 
 absl::StatusOr<Module> SimulatedModules::Load(DeviceOrdinal device, absl::string_view ptx,
-                                              const ptx::HostVariables& host,
                                               const ManagedVariables& managed) {
   const absl::Status usable = state_.CheckContext(kLoadCall, device);
   if (!usable.ok()) return usable;
   // The driver takes a string that ends at a NUL.
-  absl::StatusOr<LoadedModule> compiled = Compile(device, ptx.substr(0, ptx.find('\0')), host);
+  absl::StatusOr<LoadedModule> compiled = Compile(device, ptx.substr(0, ptx.find('\0')));
   if (!compiled.ok()) return compiled.status();
   LoadedModule module = *std::move(compiled);
   module.managed = managed;

@@ -17,7 +17,6 @@
 #include "sim/base/handle_table.h"
 #include "sim/calls/executor/loaded_module.h"
 #include "sim/memory/linear_allocation.h"
-#include "sim/ptx/decode/link.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/run/device/device_heap.h"
 #include "sim/ptx/run/device/graph_conditions.h"
@@ -42,10 +41,9 @@ class SimulatedModules {
   absl::StatusOr<LoadedModule> FindModule(const char* call, Module module) const;
   absl::Status CheckModule(const char* call, Module module) const;  // the same, and needs no memory
   absl::StatusOr<LoadedKernel> FindKernel(const char* call, Kernel kernel) const;
-  // LoadModule. `host`: what it may name of the host. `managed`: where its managed variables lie
-  // already, if they do.
+  // LoadModule. `managed`: where its managed variables lie already, if they do.
   absl::StatusOr<Module> Load(DeviceOrdinal device, absl::string_view ptx,
-                              const ptx::HostVariables& host, const ManagedVariables& managed);
+                              const ManagedVariables& managed);
   // A module of PTX that may name what others define. Codes as of Compile.
   absl::StatusOr<ptx::Module> Parse(DeviceOrdinal device, absl::string_view text) const;
   // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
@@ -76,8 +74,7 @@ class SimulatedModules {
  private:
   // The program and its target. INVALID_IMAGE, INVALID_PTX, UNSUPPORTED_PTX_VERSION; NOT_SUPPORTED:
   // it is PTX, and a declaration in it is not covered here.
-  absl::StatusOr<LoadedModule> Compile(DeviceOrdinal device, absl::string_view text,
-                                       const ptx::HostVariables& host) const;
+  absl::StatusOr<LoadedModule> Compile(DeviceOrdinal device, absl::string_view text) const;
   // Memory for the variables of the module, with what they hold at first.
   absl::Status PlaceVariables(LoadedModule* module);
   // Memory for managed variables, all zeros.

@@ -127,6 +127,7 @@ absl::Status PoolCalls::Destroy(uint64_t handle) {
       at = at->second == handle ? current_.erase(at) : std::next(at);
     }
     pool->destroyed = true;
+    pool->spans.Settle(IsOver);
     DropIfUnused(handle);
     return absl::OkStatus();
   });

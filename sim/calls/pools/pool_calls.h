@@ -140,11 +140,12 @@ class PoolCalls {
   static void EndImport(PoolState* pool, const PooledPiece& piece, StreamOrderedFreePtr free);
   // The windows of which all pieces are freed, in the order of streams too, are gone.
   void ReleaseImports(PoolState* pool, PoolSpans::MayUse is_over);
-  // Memory so that there is room for `size`, beside what may_use(free).
-  absl::Status Grow(const char* call, PoolState* pool, Bytes size, PoolSpans::MayUse may_use);
+  // Addresses that have room for `size`.
+  absl::Status AddArena(const char* call, PoolState* pool, Bytes size);
   void PreferPlaceOf(const PoolState& pool, const AddressRange& part);
-  // Memory for what is absent of the pool's addresses.
-  absl::Status Commit(const char* call, PoolState* pool, const std::vector<AddressRange>& absent);
+  // Memory for what is absent of room that the pool has.
+  absl::Status Commit(const char* call, PoolState* pool, const AddressRange& room);
+  void ReleaseChunk(PoolState* pool, const AddressRange& chunk);
   // Releases free chunks, but for `keep` bytes of the pool; of all other pools all
   // of them.
   void Release(PoolState* pool, Bytes keep);
@@ -152,10 +153,13 @@ class PoolCalls {
   void RemoveAbsentArenas();
   // Forgets a destroyed pool of which nothing is left.
   void DropIfUnused(uint64_t handle);
-  // Room for a piece that the stream may use, once it has waited for `waits`.
+  // Room that is free for everybody, with memory that the pool did not have; without, if it may not
+  // have more.
+  std::optional<DeviceAddress> FindNewRoom(const char* call, PoolState* pool, Bytes room);
+  // Room for a piece that the stream may use, once it has waited for `wait`, if that is one.
   absl::StatusOr<DeviceAddress> FindRoom(const char* call, PoolState* pool, Bytes room,
                                          const SimulatedStreams::Queue& queue,
-                                         std::vector<StreamOrderedFreePtr>* waits);
+                                         StreamOrderedFreePtr* wait);
   void AddPiece(PoolState* pool, PooledPieces::Prepared prepared);
   // The piece that begins there and is not freed; or null, and why.
   const PooledPiece* FindFreeable(CallRecord* call, DeviceAddress address,

@@ -25,40 +25,40 @@ std::optional<AddressRange> PoolSpans::TakeAbsentArena() {
   return std::nullopt;
 }
 
-PoolSpans::Parts::const_iterator PoolSpans::RunFrom(Parts::const_iterator first, MayUse may_use,
-                                                    bool with_absent, Bytes* length) const {
-  auto next = first;
-  while (next != parts_.end() && next->first == first->first + length->value()) {
-    const Part& part = next->second;
-    const bool usable = part.absent ? with_absent : part.free == nullptr || may_use(*part.free);
-    if (!usable) break;
-    *length = *length + part.size;
-    ++next;
-  }
-  return next;
-}
-
-PoolSpans::Parts::const_iterator PoolSpans::FindRun(Bytes size, MayUse may_use, Runs runs) const {
-  const auto is_committed = [](const Parts::value_type& part) { return !part.second.absent; };
-  auto best = parts_.end();
+std::optional<DeviceAddress> PoolSpans::FindIn(Runs runs, Bytes size) const {
+  std::optional<DeviceAddress> best;
   Bytes best_length;
   for (auto first = parts_.begin(); first != parts_.end();) {
     Bytes length;
-    const auto next = RunFrom(first, may_use, runs != Runs::kCommitted, &length);
-    const bool counts = runs != Runs::kPartlyCommitted || std::any_of(first, next, is_committed);
-    if (counts && length >= size && (best == parts_.end() || length < best_length)) {
-      best = first;
+    bool whole = true;
+    auto next = first;
+    for (; next != parts_.end() && next->first == first->first + length.value(); ++next) {
+      const Part& part = next->second;
+      if (part.free != nullptr || (part.absent && runs == Runs::kCommitted)) break;
+      whole = whole && !part.absent;
+      length = length + part.size;
+    }
+    const bool counts = whole || runs == Runs::kAny;
+    if (counts && length >= size && (!best.has_value() || length < best_length)) {
+      best = DeviceAddress(first->first);
       best_length = length;
-      if (runs == Runs::kAny) break;
     }
     first = next == first ? std::next(first) : next;
   }
   return best;
 }
 
-std::optional<DeviceAddress> PoolSpans::FindIn(Runs runs, Bytes size, MayUse may_use) const {
-  const auto best = FindRun(size, may_use, runs);
-  if (best == parts_.end()) return std::nullopt;
+std::optional<DeviceAddress> PoolSpans::FindFreed(Bytes size, MayUse may_use) const {
+  const Parts::value_type* best = nullptr;
+  const auto key = [](const Parts::value_type& part) {
+    return std::pair(part.second.size, part.second.free->freed_by);
+  };
+  for (const Parts::value_type& part : parts_) {
+    const StreamOrderedFreePtr& free = part.second.free;
+    if (free == nullptr || part.second.size < size || !may_use(*free)) continue;
+    if (best == nullptr || key(part) < key(*best)) best = &part;
+  }
+  if (best == nullptr) return std::nullopt;
   return DeviceAddress(best->first);
 }
 
@@ -74,13 +74,8 @@ std::vector<AddressRange> PoolSpans::AbsentIn(DeviceAddress base, Bytes size) co
   return absent;
 }
 
-std::vector<StreamOrderedFreePtr> PoolSpans::FreesIn(const AddressRange& range) const {
-  std::vector<StreamOrderedFreePtr> frees;
-  for (auto part = parts_.find(range.base.value());
-       part != parts_.end() && DeviceAddress(part->first) < range.end(); ++part) {
-    if (part->second.free != nullptr) frees.push_back(part->second.free);
-  }
-  return frees;
+StreamOrderedFreePtr PoolSpans::FreeAt(DeviceAddress base) const {
+  return parts_.find(base.value())->second.free;
 }
 
 PoolSpans::Prepared PoolSpans::Prepare() {
@@ -98,11 +93,6 @@ void PoolSpans::Take(const AddressRange& range, Prepared prepared) {
   if (covered == range.size) return;
   prepared.key() = range.end().value();
   parts_.insert(std::move(prepared));
-}
-
-std::vector<AddressRange> PoolSpans::FindGrowth(Bytes size, MayUse may_use) const {
-  const std::optional<DeviceAddress> base = FindIn(Runs::kAny, size, may_use);
-  return base.has_value() ? AbsentIn(*base, size) : std::vector<AddressRange>();
 }
 
 PoolSpans::Parts::iterator PoolSpans::Split(const AddressRange& range) {
@@ -131,21 +121,24 @@ void PoolSpans::Commit(const AddressRange& part) {
 }
 
 void PoolSpans::Join(Parts::iterator part) {
-  const auto joins = [&](Parts::iterator left, Parts::iterator right) {
-    return left->second.free == nullptr && right->second.free == nullptr &&
-           left->second.absent == right->second.absent &&
-           left->first + left->second.size.value() == right->first;
+  const auto joins = [](const Part& left, const Part& right) {
+    if (left.free == nullptr || right.free == nullptr) {
+      return left.free == right.free && left.absent == right.absent;
+    }
+    return left.free->line == right.free->line;
+  };
+  const auto join = [&](Parts::iterator left, Parts::iterator right) {
+    const bool touch = left->first + left->second.size.value() == right->first;
+    if (!touch || !joins(left->second, right->second)) return;
+    StreamOrderedFreePtr& free = left->second.free;
+    StreamOrderedFreePtr& other = right->second.free;
+    if (free != nullptr && free->place.number < other->place.number) free = std::move(other);
+    left->second.size = left->second.size + right->second.size;
+    parts_.erase(right);
   };
   const auto next = std::next(part);
-  if (next != parts_.end() && joins(part, next)) {
-    part->second.size = part->second.size + next->second.size;
-    parts_.erase(next);
-  }
-  if (part == parts_.begin()) return;
-  const auto previous = std::prev(part);
-  if (!joins(previous, part)) return;
-  previous->second.size = previous->second.size + part->second.size;
-  parts_.erase(part);
+  if (next != parts_.end()) join(part, next);
+  if (part != parts_.begin()) join(std::prev(part), part);
 }
 
 void PoolSpans::Give(const AddressRange& range, StreamOrderedFreePtr free, Prepared prepared) {
@@ -164,21 +157,26 @@ void PoolSpans::Settle(MayUse is_over) {
   }
 }
 
-std::optional<AddressRange> PoolSpans::TakeFreeChunk() {
+std::vector<AddressRange> PoolSpans::FreeChunks(const AddressRange& room) const {
+  std::vector<AddressRange> chunks;
   for (auto at = parts_.rbegin(); at != parts_.rend(); ++at) {
     const Part& part = at->second;
     if (part.absent || part.free != nullptr) continue;
     // Arenas begin at multiples of a chunk.
-    const uint64_t end = (at->first + part.size.value()) / kChunk.value() * kChunk.value();
-    if (end < at->first + kChunk.value()) continue;
-    const AddressRange chunk{DeviceAddress(end - kChunk.value()), kChunk, Bytes(0)};
-    const auto found = Split(chunk);
-    found->second.absent = true;
-    committed_ = committed_ - kChunk;
-    Join(found);
-    return chunk;
+    uint64_t end = (at->first + part.size.value()) / kChunk.value() * kChunk.value();
+    for (; end >= at->first + kChunk.value(); end -= kChunk.value()) {
+      const AddressRange chunk{DeviceAddress(end - kChunk.value()), kChunk, Bytes(0)};
+      if (!chunk.overlaps(room)) chunks.push_back(chunk);
+    }
   }
-  return std::nullopt;
+  return chunks;
+}
+
+void PoolSpans::Uncommit(const AddressRange& chunk) {
+  const auto found = Split(chunk);
+  found->second.absent = true;
+  committed_ = committed_ - chunk.size;
+  Join(found);
 }
 
 }  // namespace twinmmu

@@ -21,6 +21,7 @@ namespace twinmmu {
 struct StreamOrderedFree {
   StreamClocks::Line line;  // of the stream
   StreamClocks::Place place;
+  uint64_t freed_by = 0;          // the id of the call
   std::atomic<bool> over{false};  // it has happened
   SimulatedStreams::Point point;  // the work of the stream up to it
 };
@@ -30,8 +31,9 @@ inline bool IsOver(const StreamOrderedFree& free) {
 }
 
 // The addresses are arenas, which have memory in chunks. What is not taken is free for everybody,
-// or for whom its free allows it, or absent: without memory. Where a call throws std::bad_alloc
-// nothing has changed. Not thread-safe.
+// or for whom its free allows it, or absent: without memory. What one stream has freed side by side
+// is one part, by the last free; it is none with what is free for everybody. Where a call throws
+// std::bad_alloc nothing has changed. Not thread-safe.
 class PoolSpans {
  private:
   struct Part {
@@ -50,36 +52,37 @@ class PoolSpans {
   void AddArena(const AddressRange& arena);
   // One that has no memory, which is then none of these any more.
   std::optional<AddressRange> TakeAbsentArena();
-  // Room for `size` bytes: the smallest run of free parts that has it; of several the first. Of
-  // parts that are not free for everybody those for which may_use(free). nullopt: there is none.
-  std::optional<DeviceAddress> Find(Bytes size, MayUse may_use) const {
-    return FindIn(Runs::kCommitted, size, may_use);
+  // Of all these: the smallest room for `size` bytes; of several the first. nullopt: there is none.
+  // Of what is free for everybody: where nothing is absent on both sides either; which may be
+  // absent; of which nothing is.
+  std::optional<DeviceAddress> FindWhole(Bytes size) const { return FindIn(Runs::kWhole, size); }
+  std::optional<DeviceAddress> FindAbsentToo(Bytes size) const { return FindIn(Runs::kAny, size); }
+  std::optional<DeviceAddress> FindCommitted(Bytes size) const {
+    return FindIn(Runs::kCommitted, size);
   }
-  // The same of runs of which parts may be absent, but not all.
-  std::optional<DeviceAddress> FindAbsentToo(Bytes size, MayUse may_use) const {
-    return FindIn(Runs::kPartlyCommitted, size, may_use);
-  }
+  // Of what was freed, and may_use(free); of several that which was freed first.
+  std::optional<DeviceAddress> FindFreed(Bytes size, MayUse may_use) const;
   // What is absent of room for `size` bytes, in whole chunks.
   std::vector<AddressRange> AbsentIn(DeviceAddress base, Bytes size) const;
-  // The frees on which room that Find has found depends.
-  std::vector<StreamOrderedFreePtr> FreesIn(const AddressRange& range) const;
+  // The free of what FindFreed has found.
+  StreamOrderedFreePtr FreeAt(DeviceAddress base) const;
   // For Take and Give, which cannot fail with it.
   using Prepared = std::map<uint64_t, Part>::node_type;
   static Prepared Prepare();
-  // Takes room that Find has found.
+  // Takes room that was found.
   void Take(const AddressRange& range, Prepared prepared);
   // Makes free what was taken; for everybody if `free` is null.
   void Give(const AddressRange& range, StreamOrderedFreePtr free, Prepared prepared);
-  // What must get memory so that there is one; nothing: the arenas have no room.
-  std::vector<AddressRange> FindGrowth(Bytes size, MayUse may_use) const;
   // A part that is absent, of whole chunks, is to be committed; and is free for everybody, which
   // cannot fail then.
   void PrepareCommit(const AddressRange& part) { Split(part); }
   void Commit(const AddressRange& part);
   // Those parts are free for everybody now for whose free is_over(free).
   void Settle(MayUse is_over);
-  // A chunk that is free for everybody, the last one: it is absent now.
-  std::optional<AddressRange> TakeFreeChunk();
+  // The chunks that are free for everybody and not in `room`; the last ones first.
+  std::vector<AddressRange> FreeChunks(const AddressRange& room = AddressRange()) const;
+  // One of them is absent now.
+  void Uncommit(const AddressRange& chunk);
 
   Bytes committed() const { return committed_; }
   const std::vector<AddressRange>& arenas() const { return arenas_; }
@@ -87,13 +90,8 @@ class PoolSpans {
  private:
   using Parts = std::map<uint64_t, Part>;  // by base; none goes over the end of an arena
 
-  // The end of the run of parts that may be used, and its length.
-  Parts::const_iterator RunFrom(Parts::const_iterator first, MayUse may_use, bool with_absent,
-                                Bytes* length) const;
-  enum class Runs { kCommitted, kPartlyCommitted, kAny };
-  // The best run with room for `size`: the smallest one, or of any the first one.
-  Parts::const_iterator FindRun(Bytes size, MayUse may_use, Runs runs) const;
-  std::optional<DeviceAddress> FindIn(Runs runs, Bytes size, MayUse may_use) const;
+  enum class Runs { kWhole, kAny, kCommitted };
+  std::optional<DeviceAddress> FindIn(Runs runs, Bytes size) const;
   // Makes of the part in which `range` lies up to three.
   Parts::iterator Split(const AddressRange& range);
   // Joins it with what is the same on both sides.

@@ -1,5 +1,10 @@
 #include "sim/calls/pools/pool_spans.h"
 
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -26,13 +31,29 @@ class PoolSpansTest : public testing::Test {
   }
 
   // Where it is, as an offset, or ~0.
-  uint64_t Take(Bytes size, PoolSpans::MayUse may_use = Nobody) {
-    const auto found = spans_.Find(size, may_use);
+  uint64_t Take(Bytes size) { return TakeWhatWasFound(size, spans_.FindCommitted(size)); }
+  uint64_t TakeFreed(Bytes size, PoolSpans::MayUse may_use = Everybody) {
+    return TakeWhatWasFound(size, spans_.FindFreed(size, may_use));
+  }
+  uint64_t TakeWhatWasFound(Bytes size, std::optional<DeviceAddress> found) {
     if (!found.has_value()) return ~uint64_t{0};
-    const AddressRange range{*found, size, Bytes(0)};
-    frees_ = spans_.FreesIn(range);
-    spans_.Take(range, PoolSpans::Prepare());
+    spans_.Take(AddressRange{*found, size, Bytes(0)}, PoolSpans::Prepare());
     return (*found - kBase).value();
+  }
+  std::optional<AddressRange> TakeFreeChunk() {
+    const std::vector<AddressRange> chunks = spans_.FreeChunks();
+    if (chunks.empty()) return std::nullopt;
+    spans_.Uncommit(chunks.front());
+    return chunks.front();
+  }
+  // The next free of a stream.
+  StreamOrderedFreePtr FreeOn(const StreamClocks::Line& line) {
+    const auto free = std::make_shared<StreamOrderedFree>();
+    StreamClocks::Clock before;
+    free->line = line;
+    free->place = clocks_.Submit(line, &before);
+    free->freed_by = ++last_call_;
+    return free;
   }
 
   void Give(const AddressRange& range, StreamOrderedFreePtr free) {
@@ -40,8 +61,12 @@ class PoolSpansTest : public testing::Test {
   }
 
   PoolSpans spans_;
-  std::vector<StreamOrderedFreePtr> frees_;
-  const StreamOrderedFreePtr free_ = std::make_shared<StreamOrderedFree>();
+  StreamClocks clocks_{1};
+  const StreamClocks::Line stream_ = clocks_.MakeLine(DeviceOrdinal(0));
+  const StreamClocks::Line other_ = clocks_.MakeLine(DeviceOrdinal(0));
+
+ private:
+  uint64_t last_call_ = 0;
 };
 
 TEST_F(PoolSpansTest, PiecesLieOneBehindTheOther) {
@@ -62,24 +87,52 @@ TEST_F(PoolSpansTest, TheSmallestRoomIsTaken) {
 
 TEST_F(PoolSpansTest, WhatIsFreedIsForWhomTheFreeAllowsIt) {
   EXPECT_EQ(Take(MiB(64)), 0u);
-  Give(At(Bytes(0), MiB(64)), free_);
+  const StreamOrderedFreePtr free = FreeOn(stream_);
+  Give(At(Bytes(0), MiB(64)), free);
   EXPECT_EQ(Take(MiB(8)), ~uint64_t{0});
-  EXPECT_EQ(Take(MiB(8), Everybody), 0u);
-  EXPECT_THAT(frees_, ElementsAre(free_));
+  EXPECT_EQ(TakeFreed(MiB(8), Nobody), ~uint64_t{0});
+  EXPECT_EQ(TakeFreed(MiB(8)), 0u);
+  EXPECT_EQ(spans_.FreeAt(kBase + MiB(8)), free);
 }
 
-TEST_F(PoolSpansTest, RoomOfSeveralFreesIsOne) {
+// By the last free: who comes behind the first one only has neither.
+TEST_F(PoolSpansTest, WhatAStreamHasFreedSideBySideIsOneRoom) {
   EXPECT_EQ(Take(MiB(32)), 0u);
   EXPECT_EQ(Take(MiB(32)), MiB(32).value());
-  Give(At(Bytes(0), MiB(32)), free_);
-  Give(At(MiB(32), MiB(32)), nullptr);
+  Give(At(MiB(32), MiB(32)), FreeOn(stream_));
+  const StreamOrderedFreePtr last = FreeOn(stream_);
+  Give(At(Bytes(0), MiB(32)), last);
+  EXPECT_EQ(spans_.FreeAt(kBase), last);
+  EXPECT_EQ(TakeFreed(MiB(64)), 0u);
+}
+
+TEST_F(PoolSpansTest, WhatTwoStreamsHaveFreedIsNotOneRoom) {
+  EXPECT_EQ(Take(MiB(32)), 0u);
+  EXPECT_EQ(Take(MiB(32)), MiB(32).value());
+  Give(At(Bytes(0), MiB(32)), FreeOn(stream_));
+  Give(At(MiB(32), MiB(32)), FreeOn(other_));
+  EXPECT_EQ(TakeFreed(MiB(64)), ~uint64_t{0});
+}
+
+TEST_F(PoolSpansTest, WhatIsFreedIsNotOneRoomWithWhatIsForEverybody) {
+  EXPECT_EQ(Take(MiB(32)), 0u);
+  Give(At(Bytes(0), MiB(32)), FreeOn(stream_));
+  EXPECT_EQ(TakeFreed(MiB(64)), ~uint64_t{0});
   EXPECT_EQ(Take(MiB(64)), ~uint64_t{0});
-  EXPECT_EQ(Take(MiB(64), Everybody), 0u);
+  EXPECT_EQ(Take(MiB(32)), MiB(32).value());
+}
+
+TEST_F(PoolSpansTest, OfRoomsOfOneSizeThatWhichWasFreedFirstIsTaken) {
+  EXPECT_EQ(Take(MiB(64)), 0u);
+  Give(At(MiB(16), MiB(16)), FreeOn(stream_));
+  Give(At(MiB(48), MiB(8)), FreeOn(stream_));
+  Give(At(Bytes(0), MiB(8)), FreeOn(stream_));
+  EXPECT_EQ(TakeFreed(MiB(8)), MiB(48).value());
 }
 
 TEST_F(PoolSpansTest, SettledRoomIsForEverybody) {
   EXPECT_EQ(Take(MiB(64)), 0u);
-  Give(At(Bytes(0), MiB(64)), free_);
+  Give(At(Bytes(0), MiB(64)), FreeOn(stream_));
   spans_.Settle(Nobody);
   EXPECT_EQ(Take(MiB(64)), ~uint64_t{0});
   spans_.Settle(Everybody);
@@ -88,36 +141,42 @@ TEST_F(PoolSpansTest, SettledRoomIsForEverybody) {
 
 TEST_F(PoolSpansTest, GrowthGoesOnWhereTheFreeRoomEnds) {
   EXPECT_EQ(Take(MiB(50)), 0u);
-  EXPECT_THAT(spans_.FindGrowth(MiB(40), Nobody), ElementsAre(At(2 * kChunk, kChunk)));
-  EXPECT_THAT(spans_.FindGrowth(MiB(60), Nobody), ElementsAre(At(2 * kChunk, 2 * kChunk)));
-  EXPECT_THAT(spans_.FindGrowth(MiB(80), Nobody), IsEmpty());
+  EXPECT_EQ(spans_.FindAbsentToo(MiB(60)), kBase + MiB(50));
+  EXPECT_THAT(spans_.AbsentIn(kBase + MiB(50), MiB(40)), ElementsAre(At(2 * kChunk, kChunk)));
+  EXPECT_THAT(spans_.AbsentIn(kBase + MiB(50), MiB(60)), ElementsAre(At(2 * kChunk, 2 * kChunk)));
+  EXPECT_EQ(spans_.FindAbsentToo(MiB(80)), std::nullopt);
 }
 
 TEST_F(PoolSpansTest, OnlyWholeFreeChunksGo) {
   EXPECT_EQ(Take(MiB(1)), 0u);
-  EXPECT_EQ(spans_.TakeFreeChunk(), At(kChunk, kChunk));
-  EXPECT_EQ(spans_.TakeFreeChunk(), std::nullopt);
+  EXPECT_EQ(TakeFreeChunk(), At(kChunk, kChunk));
+  EXPECT_EQ(TakeFreeChunk(), std::nullopt);
   EXPECT_EQ(spans_.committed(), kChunk);
+}
+
+TEST_F(PoolSpansTest, ChunksOfARoomAreNotForOthers) {
+  EXPECT_THAT(spans_.FreeChunks(At(kChunk, MiB(1))), ElementsAre(At(Bytes(0), kChunk)));
+  EXPECT_THAT(spans_.FreeChunks(), ElementsAre(At(kChunk, kChunk), At(Bytes(0), kChunk)));
 }
 
 TEST_F(PoolSpansTest, ChunksThatAreNotFreeForEverybodyStay) {
   EXPECT_EQ(Take(MiB(64)), 0u);
-  Give(At(Bytes(0), MiB(64)), free_);
-  EXPECT_EQ(spans_.TakeFreeChunk(), std::nullopt);
+  Give(At(Bytes(0), MiB(64)), FreeOn(stream_));
+  EXPECT_EQ(TakeFreeChunk(), std::nullopt);
 }
 
 TEST_F(PoolSpansTest, AChunkThatWentComesBack) {
   EXPECT_EQ(Take(MiB(1)), 0u);
-  EXPECT_EQ(spans_.TakeFreeChunk(), At(kChunk, kChunk));
+  EXPECT_EQ(TakeFreeChunk(), At(kChunk, kChunk));
   EXPECT_EQ(Take(MiB(32)), ~uint64_t{0});
   spans_.Commit(At(kChunk, kChunk));
   EXPECT_EQ(Take(MiB(32)), MiB(1).value());
 }
 
 TEST_F(PoolSpansTest, AnArenaWithoutMemoryGoes) {
-  EXPECT_EQ(spans_.TakeFreeChunk(), At(kChunk, kChunk));
+  EXPECT_EQ(TakeFreeChunk(), At(kChunk, kChunk));
   EXPECT_EQ(spans_.TakeAbsentArena(), std::nullopt);
-  EXPECT_EQ(spans_.TakeFreeChunk(), At(Bytes(0), kChunk));
+  EXPECT_EQ(TakeFreeChunk(), At(Bytes(0), kChunk));
   EXPECT_EQ(spans_.TakeAbsentArena(), At(Bytes(0), 4 * kChunk));
   EXPECT_THAT(spans_.arenas(), IsEmpty());
 }
@@ -135,17 +194,19 @@ TEST_F(PoolSpansTest, RoomThatIsPartlyAbsentIsOneRoom) {
   EXPECT_EQ(Take(MiB(33)), 0u);
   EXPECT_EQ(Take(MiB(1)), MiB(33).value());
   Give(At(Bytes(0), MiB(33)), nullptr);
-  EXPECT_EQ(spans_.TakeFreeChunk(), At(Bytes(0), kChunk));
-  EXPECT_EQ(spans_.FindAbsentToo(MiB(1), Nobody), kBase);
+  EXPECT_EQ(TakeFreeChunk(), At(Bytes(0), kChunk));
+  EXPECT_EQ(spans_.FindAbsentToo(MiB(1)), kBase);
+  EXPECT_EQ(spans_.FindWhole(MiB(1)), std::nullopt);
   EXPECT_THAT(spans_.AbsentIn(kBase, MiB(1)), ElementsAre(At(Bytes(0), kChunk)));
 }
 
-TEST_F(PoolSpansTest, RoomThatIsAbsentAltogetherIsNone) {
+TEST_F(PoolSpansTest, RoomThatIsAbsentAltogetherIsOneToo) {
   EXPECT_EQ(Take(MiB(32)), 0u);
   EXPECT_EQ(Take(MiB(1)), MiB(32).value());
   Give(At(Bytes(0), MiB(32)), nullptr);
-  EXPECT_EQ(spans_.TakeFreeChunk(), At(Bytes(0), kChunk));
-  EXPECT_EQ(spans_.FindAbsentToo(MiB(1), Nobody), kBase + MiB(33));
+  EXPECT_EQ(TakeFreeChunk(), At(Bytes(0), kChunk));
+  EXPECT_EQ(spans_.FindAbsentToo(MiB(1)), kBase);
+  EXPECT_EQ(spans_.FindCommitted(MiB(1)), kBase + MiB(33));
 }
 
 }  // namespace

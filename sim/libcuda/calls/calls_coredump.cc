@@ -1,6 +1,6 @@
 // Settings of core dumps of devices, which are never made: kept, and read back. Codes, sizes and
-// what is set at first are those of an H100 with driver 580.159; not measured: whether a context
-// begins with what is set for all.
+// what is set at first are those of an H100 with driver 580.159, and so is that a context begins
+// with what is set for all, and keeps it.
 
 #include <algorithm>
 #include <cstdint>
@@ -55,10 +55,11 @@ class CoredumpSettings {
 
   std::string Find(int number, uint64_t context) {
     const std::lock_guard lock(mutex_);
-    for (const uint64_t owner : {context, kAllContexts}) {
-      const auto found = values_.find({number, owner});
-      if (found != values_.end()) return found->second;
-    }
+    const auto own = values_.find({number, context});
+    if (own != values_.end()) return own->second;
+    const std::map<uint64_t, std::string>& for_all = for_all_[number];
+    auto set = context == kAllContexts ? for_all.end() : for_all.lower_bound(context);
+    if (set != for_all.begin()) return (--set)->second;
     const Setting& setting = kSettings[number - 1];
     std::string value(setting.size, '\0');
     value[0] = setting.at_first;
@@ -68,10 +69,17 @@ class CoredumpSettings {
     const std::lock_guard lock(mutex_);
     values_[{number, context}] = std::move(value);
   }
+  // `newest`: the id of the newest context.
+  void SetForAll(int number, uint64_t newest, std::string value) {
+    const std::lock_guard lock(mutex_);
+    for_all_[number][newest] = std::move(value);
+  }
 
  private:
   std::mutex mutex_;
   std::map<std::pair<int, uint64_t>, std::string> values_;  // by setting and context
+  // By setting, and by which context was the newest then: contexts behind that one begin with it.
+  std::map<int, std::map<uint64_t, std::string>> for_all_;
 };
 
 // A driver clears all 1,024 bytes for a text that is empty, however few there are: not so here.
@@ -91,7 +99,8 @@ DriverCode Read(uint64_t context, int number, void* value, size_t* size) {
 }
 
 // Without a value nothing is set, and nothing is wrong.
-DriverCode Write(uint64_t context, int number, const void* value, const size_t* size) {
+DriverCode Write(DriverState& driver, uint64_t context, int number, const void* value,
+                 const size_t* size) {
   const Setting* const setting = FindSetting(number, context);
   if (setting == nullptr) return DriverCode::kInvalidValue;
   if (value == nullptr) return DriverCode::kSuccess;
@@ -99,7 +108,12 @@ DriverCode Write(uint64_t context, int number, const void* value, const size_t* 
   if (!fits) return DriverCode::kInvalidValue;
   std::string kept(static_cast<const char*>(value), *size);
   kept.resize(setting->size);
-  CoredumpSettings::Get().Set(number, context, std::move(kept));
+  CoredumpSettings& settings = CoredumpSettings::Get();
+  if (context == kAllContexts) {
+    settings.SetForAll(number, driver.contexts.newest_id(), std::move(kept));
+  } else {
+    settings.Set(number, context, std::move(kept));
+  }
   return DriverCode::kSuccess;
 }
 
@@ -115,13 +129,14 @@ extern "C" CUresult cuCoredumpGetAttributeGlobal(int setting, void* value, size_
                [&](DriverState&) { return Read(kAllContexts, setting, value, size); });
 }
 extern "C" CUresult cuCoredumpSetAttribute(int setting, void* value, size_t* size) {
-  return EnterInContext(TWINMMU_HERE, {size}, [&](DriverState&, Context& context) {
-    return Write(context.id, setting, value, size);
+  return EnterInContext(TWINMMU_HERE, {size}, [&](DriverState& driver, Context& context) {
+    return Write(driver, context.id, setting, value, size);
   });
 }
 extern "C" CUresult cuCoredumpSetAttributeGlobal(int setting, void* value, size_t* size) {
-  return Enter(TWINMMU_HERE, {size},
-               [&](DriverState&) { return Write(kAllContexts, setting, value, size); });
+  return Enter(TWINMMU_HERE, {size}, [&](DriverState& driver) {
+    return Write(driver, kAllContexts, setting, value, size);
+  });
 }
 
 }  // namespace twinmmu::libcuda

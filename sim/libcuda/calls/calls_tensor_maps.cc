@@ -132,7 +132,8 @@ bool TakeColumn(const int* lower, const int* upper, uint32_t channels, uint32_t 
     map->upper[i] = upper[i];
     if (!IsBetween(lower[i], -most, most - 1) || !IsBetween(upper[i], -most, most - 1))
       return false;
-    if (static_cast<int64_t>(map->dims[i + 1]) + upper[i] <= lower[i]) return false;
+    const uint64_t pixels_there = map->dims[map->first_strided() + i];
+    if (static_cast<int64_t>(pixels_there) + upper[i] <= lower[i]) return false;
   }
   return RowFits(*map);
 }

@@ -5,19 +5,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sim/libcuda/calls/enter.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu::libcuda {
 
-// The options of a call that compiles. What is said about errors goes into the program's buffer,
-// and device code may name variables of the host; all else concerns machine code, of which there is
-// none here.
+// The options of a call that compiles. What is said about errors goes into the program's buffer;
+// all else concerns machine code, of which there is none here.
 class JitOptions {
  public:
   JitOptions() = default;
@@ -27,8 +27,11 @@ class JitOptions {
   // refused is in the report, if the program has no log for it.
   void Tell(const CallSite& site, const absl::Status& status) const;
 
-  // Their addresses, by name.
-  const std::map<std::string, uint64_t>& host() const { return host_; }
+  // The status of `ptx`; or INVALID_VALUE: with CU_JIT_GLOBAL_SYMBOL_* they say that one of its
+  // variables is the host's, or leave one of these lists out. An H200 takes no variable of PTX for
+  // one of the host's, not even one that is only declared.
+  absl::Status Check(const CallSite& site, DriverState& driver, DeviceOrdinal device,
+                     const absl::StatusOr<std::string>& ptx) const;
 
  private:
   // A buffer of the program. Its size is passed as if it were a pointer, and comes back as what was
@@ -44,7 +47,8 @@ class JitOptions {
 
   Log errors_;
   Log infos_;
-  std::map<std::string, uint64_t> host_;
+  bool host_lists_are_whole_ = true;
+  std::set<std::string> host_variables_;
 };
 
 // False: it is no file, or cannot be read.

@@ -64,22 +64,24 @@ absl::StatusOr<LoadedKernel> LoadedKernelOf(const CallSite& site, DriverState& d
 // The function, and the context in which it runs.
 CUresult FindFunction(const CallSite& site, DriverState& driver,
                       const CUDA_KERNEL_NODE_PARAMS& given, KernelWork* made) {
-  const bool is_kernel = driver.modules.kernels.Find(ToNumber(given.func)).has_value();
-  if (is_kernel || (given.func == nullptr && given.kern == nullptr)) {
-    return ToResult(DriverCode::kInvalidHandle);
+  const auto is_of_library = [&](uint64_t id) {
+    return driver.modules.kernels.Find(id).has_value();
+  };
+  if (is_of_library(ToNumber(given.func))) return ToResult(DriverCode::kInvalidHandle);
+  const uint64_t named = given.func != nullptr ? ToNumber(given.func) : ToNumber(given.kern);
+  if (named == 0) return ToResult(DriverCode::kInvalidHandle);
+  if (is_of_library(named)) {
+    const DriverCode known = FindAlive(site, driver, given.ctx, &made->context);
+    if (known != DriverCode::kSuccess) return ToResult(known);
+    made->kernel = given.kern;
+    return Give(KernelOf(driver, *made->context, ToPointer<CUfunction>(named)), &made->function);
   }
-  if (given.func != nullptr) {
-    made->function = given.func;
-    const auto record = driver.modules.functions.Find(ToNumber(given.func));
-    if (record.has_value()) made->context = record->context;
-    return record.has_value() ? CUDA_SUCCESS
-                              : ToResult(FindAlive(site, driver, nullptr, &made->context));
-  }
-  const DriverCode known = FindAlive(site, driver, given.ctx, &made->context);
-  if (known != DriverCode::kSuccess) return ToResult(known);
-  made->kernel = given.kern;
-  return Give(KernelOf(driver, *made->context, ToPointer<CUfunction>(ToNumber(given.kern))),
-              &made->function);
+  made->function = ToPointer<CUfunction>(named);
+  const auto record = driver.modules.functions.Find(named);
+  if (!record.has_value()) return ToResult(FindAlive(site, driver, nullptr, &made->context));
+  made->context = record->context;
+  made->kernel = ToPointer<cuda_abi::CUkernel>(ToNumber(record->kernel));
+  return CUDA_SUCCESS;
 }
 
 absl::StatusOr<CopyOperation> DescriptionOf(const CallSite& site, DriverState& driver,

@@ -75,11 +75,12 @@ void Decoder::RestoreStack() {
   Emit(PerformRestoreStack).operands[0] = end;
 }
 
-// setmaxnreg.inc.sync.aligned.u32 n
+// setmaxnreg.inc.sync.aligned.u32 n; a driver takes .s32, too.
 void Decoder::SetMaxRegisters() {
   if (module_.target < 90 || !module_.of_one_target)
     return FailInvalid("it is there from sm_90a on");
-  if (TakeOneOf({"inc", "dec"}) < 0 || !Take("sync") || !Take("aligned") || !Take("u32")) {
+  if (TakeOneOf({"inc", "dec"}) < 0 || !Take("sync") || !Take("aligned") ||
+      TakeOneOf({"u32", "s32"}) < 0) {
     return FailInvalid("the forms are .inc and .dec of .sync.aligned.u32");
   }
   ExpectOperands(1, 1);

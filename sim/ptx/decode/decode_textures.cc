@@ -95,6 +95,7 @@ void Decoder::CoordinatesAt(size_t index, Type type, TextureCode* code) {
     return FailUnimplemented("samplers apart from their textures are not supported");
   }
   if (address.parts.size() < 2) return FailInvalid("the coordinates are missing");
+  if (module_.separate_samplers) return FailInvalid("it has no sampler");
   const TextureGeometry& geometry = code->geometry;
   const size_t count = geometry.cube ? 3 : static_cast<size_t>(geometry.dimensions);
   if (!geometry.layered) {

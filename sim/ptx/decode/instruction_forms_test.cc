@@ -57,7 +57,7 @@ TEST(StackFormsTest, AreThereFromSm52On) {
 }
 
 TEST(RegisterCountTest, IsAMultipleOf8From24To256) {
-  ExpectTaken({"setmaxnreg.inc.sync.aligned.u32 256", "setmaxnreg.dec.sync.aligned.u32 24"});
+  ExpectTaken({"setmaxnreg.inc.sync.aligned.u32 256", "setmaxnreg.dec.sync.aligned.s32 24"});
   ExpectRefused({"setmaxnreg.inc.sync.aligned.u32 16", "setmaxnreg.inc.sync.aligned.u32 264",
                  "setmaxnreg.inc.sync.aligned.u32 28", "setmaxnreg.inc.sync.aligned.u32 %r1"},
                 "a multiple of 8 from 24 to 256");
@@ -65,7 +65,7 @@ TEST(RegisterCountTest, IsAMultipleOf8From24To256) {
 
 TEST(RegisterCountTest, HasOneForm) {
   ExpectRefused({"setmaxnreg.sync.aligned.u32 64", "setmaxnreg.inc.aligned.u32 64",
-                 "setmaxnreg.inc.sync.u32 64", "setmaxnreg.inc.sync.aligned.s32 64"},
+                 "setmaxnreg.inc.sync.u32 64", "setmaxnreg.inc.sync.aligned.b32 64"},
                 ".inc and .dec of .sync.aligned.u32");
   ExpectFirstTarget("setmaxnreg.inc.sync.aligned.u32 64", "sm_90", "from sm_90a on");
   ExpectFirstTarget("setmaxnreg.inc.sync.aligned.u32 64", "sm_80a", "from sm_90a on");

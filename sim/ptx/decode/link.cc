@@ -231,6 +231,7 @@ class Linker::State {
     module_.target = std::max(module_.target, module.target);
     module_.of_one_target |= module.of_one_target;
     module_.debug |= module.debug;
+    module_.separate_samplers |= module.separate_samplers;
     states_[input].earlier_files = static_cast<int>(module_.files.size()) - 1;
     for (size_t i = 1; i < module.files.size(); ++i) module_.files.push_back(module.files[i]);
     const int functions = static_cast<int>(module_.inlined_functions.size());
@@ -309,47 +310,6 @@ Linker::~Linker() = default;
 
 absl::Status Linker::Add(LinkInput input) { return state_->Add(std::move(input)); }
 absl::StatusOr<Module> Linker::Run() { return state_->Run(); }
-
-namespace {
-
-// By variable of the module; nullptr: it is none of the host's.
-using HostAddresses = std::vector<const uint64_t*>;
-
-void BindOperand(const HostAddresses& addresses, Operand* operand) {
-  for (Operand& part : operand->parts) BindOperand(addresses, &part);
-  if (operand->kind != Operand::kVariable) return;
-  const uint64_t* const address = addresses[static_cast<size_t>(operand->index)];
-  if (address == nullptr) return;
-  operand->kind = Operand::kInteger;
-  operand->bits += *address;
-}
-
-}  // namespace
-
-void BindToHost(const HostVariables& host, Module* module) {
-  if (host.empty()) return;
-  HostAddresses addresses;
-  for (const Variable& variable : module->variables) {
-    const bool unknown = variable.external && variable.space == Space::kGlobal;
-    const auto found = unknown ? host.find(variable.name) : host.end();
-    addresses.push_back(found != host.end() ? &found->second : nullptr);
-  }
-  for (Function& function : module->functions) {
-    for (Instruction& instruction : function.body) {
-      for (Operand& operand : instruction.operands) BindOperand(addresses, &operand);
-    }
-  }
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    if (addresses[i] == nullptr) continue;
-    for (Variable& variable : module->variables) {
-      for (Initializer& value : variable.initial) {
-        if (value.address_of != module->variables[i].name) continue;
-        value.bits += *addresses[i];
-        value.address_of.clear();
-      }
-    }
-  }
-}
 
 namespace {
 

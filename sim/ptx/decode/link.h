@@ -3,8 +3,6 @@
 #ifndef TWINMMU_SIM_PTX_DECODE_LINK_H_
 #define TWINMMU_SIM_PTX_DECODE_LINK_H_
 
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,11 +39,6 @@ class Linker {
   class State;
   std::unique_ptr<State> state_;
 };
-
-// Variables of the host, by the name that device code has for each: their addresses.
-using HostVariables = std::map<std::string, uint64_t>;
-// What the module declares and does not define lies there, if it is one of these.
-void BindToHost(const HostVariables& host, Module* module);
 
 // PTX texts, without NUL, as one text: the image that a linker makes. ParseJoined gives what a
 // link makes of them. Of any other text it gives what Parse makes of it.

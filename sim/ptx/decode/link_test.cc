@@ -194,32 +194,5 @@ TEST(LinkTest, AnyOtherTextIsParsedAsItIs) {
   EXPECT_THAT(std::string(ParseJoined("nothing").status().message()), HasSubstr(".version"));
 }
 
-TEST(BindToHostTest, ADeclarationIsWhereTheHostHasIt) {
-  absl::StatusOr<Module> module = Parse(
-      Text(".extern .global .u32 x;\n.extern .global .u32 other;\n"
-           ".visible .global .u64 pointer = x;\n"
-           ".visible .entry k() { .reg .u32 %r; ld.global.u32 %r, [x]; ld.global.u32 %r, [other]; "
-           "}\n"));
-  ASSERT_TRUE(module.ok()) << module.status();
-  BindToHost({{"x", 0x7000}, {"nowhere", 0x8000}}, &*module);
-  const std::vector<Instruction>& body = module->functions[0].body;
-  const Operand& bound = body[0].operands[1].parts[0];
-  EXPECT_EQ(bound.kind, Operand::kInteger);
-  EXPECT_EQ(bound.bits, 0x7000u);
-  EXPECT_EQ(body[1].operands[1].parts[0].kind, Operand::kVariable) << "nobody has it";
-  const Initializer& pointer = FindVariable(*module, "pointer")->initial[0];
-  EXPECT_EQ(pointer.bits, 0x7000u);
-  EXPECT_THAT(pointer.address_of, testing::IsEmpty());
-}
-
-TEST(BindToHostTest, ADefinitionStays) {
-  absl::StatusOr<Module> module =
-      Parse(Text(".visible .global .u32 x;\n"
-                 ".visible .entry k() { .reg .u32 %r; ld.global.u32 %r, [x]; }\n"));
-  ASSERT_TRUE(module.ok()) << module.status();
-  BindToHost({{"x", 0x7000}}, &*module);
-  EXPECT_EQ(module->functions[0].body[0].operands[1].parts[0].kind, Operand::kVariable);
-}
-
 }  // namespace
 }  // namespace twinmmu::ptx

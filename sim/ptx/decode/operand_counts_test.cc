@@ -1,5 +1,6 @@
 // How many operands an instruction has: with one less, or one more, a module is refused. So says an
-// H200 with driver 580.159, but that it takes st.async and red.async without their mbarrier.
+// H200 with driver 580.159, but that it takes st.async and red.async without their mbarrier, and
+// leaves them out.
 
 #include <string>
 #include <vector>

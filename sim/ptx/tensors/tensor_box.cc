@@ -157,7 +157,8 @@ const char* WhyNoBox(const TensorMap& map, const TensorPlace& place, bool loads)
   for (size_t i = 0; map.im2col && i + 2 < map.rank; ++i) {
     const int64_t at = place.coordinates[first + i];
     const auto size = static_cast<int64_t>(map.dims[first + i]);
-    if (!loads && map.lower[i] < 0) return "a store has no pixels in front of the tensor";
+    const bool outside = map.lower[i] < 0 || map.upper[i] > 0;
+    if (!loads && outside) return "a store has no pixels in front of the tensor or behind it";
     if (at < map.lower[i] || at >= size + map.upper[i]) {
       return "its first pixel is outside the box of pixels";
     }

@@ -34,7 +34,6 @@ constexpr Field kBoxBytes = {8, 0, 32};
 constexpr Field kPattern = {9, 0, 32};
 
 // Of a corner, by the number of dimensions that pixels have. Those of `upper` lie above `lower`.
-// Not measured: those of three dimensions.
 Field CornerOf(uint32_t rank, uint32_t i, bool upper) {
   const uint8_t width = rank == 3 ? 16 : rank == 4 ? 8 : 5;
   return {7, static_cast<uint8_t>((upper ? 16 : 0) + i * width), width};

@@ -1,5 +1,6 @@
 #include "sim/ptx/text/isa.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "absl/container/btree_set.h"
@@ -55,9 +56,13 @@ bool IsInstruction(absl::string_view name) {
   return kNames->contains(name);
 }
 
-int FirstVersionOf(int capability) {
+int FirstVersionOf(int capability, char alone) {
+  constexpr int kFirstFamilies = 88;
+  if (alone == 'f' && capability < 100) return 0;
+  if (alone == 'a' && capability == 90) return 80;
   for (const Target& target : kTargets) {
-    if (target.capability == capability) return target.version;
+    if (target.capability != capability) continue;
+    return alone == 'f' ? std::max(target.version, kFirstFamilies) : target.version;
   }
   return 0;
 }

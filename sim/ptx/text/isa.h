@@ -11,7 +11,8 @@ namespace twinmmu::ptx {
 bool IsInstruction(absl::string_view name);
 
 // The first version of PTX with target sm_<capability>, as 70 for 7.0; 0: no version has it.
-int FirstVersionOf(int capability);
+// `alone`: 'a' of sm_90a, 'f' of sm_100f.
+int FirstVersionOf(int capability, char alone = ' ');
 
 }  // namespace twinmmu::ptx
 

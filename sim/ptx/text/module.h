@@ -151,6 +151,7 @@ struct Module {
   int target = 0;                  // 90 for sm_90, sm_90a
   bool of_one_target = false;      // sm_90a: may use what other targets lack; sm_100f alike
   bool debug = false;              // what the driver does not optimise
+  bool separate_samplers = false;  // texmode_independent
   std::vector<std::string> files;  // by the number of .file; [0] is empty
   std::vector<InlinedCall> inlined_calls;
   std::vector<std::string> inlined_functions;  // as a linker knows them; empty: not known

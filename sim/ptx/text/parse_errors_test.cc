@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "line 1, column 22: the target of this PTX is sm_90f, which is not known; the "
                  "newest one that is known is sm_121a"},
            Wrong{".version 8.5 .target sm_100f",
-                 "line 1, column 22: there is sm_100f from PTX 8.6 on, and this is older"},
+                 "line 1, column 22: there is sm_100f from PTX 8.8 on, and this is older"},
            Wrong{".version 7.7 .target sm_90",
                  "line 1, column 22: there is sm_90 from PTX 7.8 on, and this is older"},
            Wrong{".version 8.0 .target sm_90 .address_size 32",
@@ -228,11 +228,19 @@ TEST_P(Unsupported, IsUnimplemented) {
   EXPECT_THAT(MessageOf(module), HasSubstr(GetParam().message));
 }
 
+TEST(Parse, NoDriverBindsASampler) {
+  const auto parse = [](const char* mode) {
+    return Parse(absl::StrCat(".version 8.0 .target sm_90", mode, " .global .samplerref s;"));
+  };
+  EXPECT_THAT(parse(", texmode_independent"), StatusIs(absl::StatusCode::kNotFound));
+  for (const char* mode : {"", ", texmode_unified"}) {
+    EXPECT_THAT(MessageOf(parse(mode)), HasSubstr("needs the target texmode_independent")) << mode;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Unsupported,
-    Values(Wrong{".version 8.0 .target sm_90 .global .samplerref s;",
-                 ".samplerref is not supported"},
-           Wrong{".version 8.0 .target sm_90 .global .attribute(.unified(1, 2)) .u32 x;",
+    Values(Wrong{".version 8.0 .target sm_90 .global .attribute(.unified(1, 2)) .u32 x;",
                  ".attribute(.unified) is not supported"},
            Wrong{".version 8.0 .target sm_90 .func F(); .alias G, F;", ".alias is not supported"},
            Wrong{".version 8.0 .target sm_90 .func F(.reg .u32 x);",

@@ -71,6 +71,7 @@ void Parser::Target() {
     if (name.text == "debug" || name.text == "texmode_unified" ||
         name.text == "texmode_independent" || name.text == "map_f64_to_f32") {
       module_.debug |= name.text == "debug";
+      module_.separate_samplers |= name.text == "texmode_independent";
       continue;
     }
     absl::string_view digits = name.text;
@@ -83,7 +84,7 @@ void Parser::Target() {
       return cursor_.Fail(name.position, absl::StrCat("found ", Describe(name),
                                                       ", expected a target, such as sm_90"));
     }
-    const int version = of_family && target < 100 ? 0 : FirstVersionOf(target);
+    const int version = FirstVersionOf(target, of_family ? 'f' : of_one ? 'a' : ' ');
     if (version == 0) {
       return cursor_.Fail(name.position, absl::StrCat("the target of this PTX is ", name.text,
                                                       ", which is not known; the newest one that "

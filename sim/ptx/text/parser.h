@@ -59,6 +59,7 @@ class Parser {
   Variable VariableType(const Linkage& linkage);
   uint64_t Alignment();
   Variable ReferenceTo(Variable variable);
+  void NoSampler(const Position& where);
   void Attributes(Variable* variable);
   std::vector<Variable> Parameters();
   void PointerAttributes();

@@ -121,7 +121,7 @@ Variable Parser::VariableType(const Linkage& linkage) {
     }
     if (word.text == "texref" || word.text == "surfref") return ReferenceTo(variable);
     if (word.text == "samplerref") {
-      cursor_.FailUnsupported(word.position, ".samplerref is not supported");
+      NoSampler(word.position);
     } else if (word.text == "v2" || word.text == "v4" || word.text == "v8") {
       variable.vector = word.text[1] - '0';
     } else if (word.text != "align" && word.text != "attribute") {
@@ -142,6 +142,14 @@ Variable Parser::VariableType(const Linkage& linkage) {
 }
 
 // .texref, .surfref: 8 bytes, whose address is what kernels know.
+// No call of the driver says how a sampler of a module's own samples: it takes none.
+void Parser::NoSampler(const Position& where) {
+  if (!module_.separate_samplers) {
+    return cursor_.Fail(where, ".samplerref needs the target texmode_independent");
+  }
+  cursor_.FailWith(absl::StatusCode::kNotFound, where, "no driver binds a .samplerref");
+}
+
 Variable Parser::ReferenceTo(Variable variable) {
   const Token kind = cursor_.Next();
   if (variable.space != Space::kGlobal) {

@@ -135,8 +135,17 @@ struct Found : LoadedKernel {
   Kernel handle;
 };
 
+// Some calls take a function of a context, some a kernel of a library, and those of launches both.
+enum class Handle { kFunction, kOfLibrary, kEither };
+
 absl::StatusOr<Found> FindKernel(const CallSite& site, DriverState& driver, Context& context,
-                                 CUfunction function) {
+                                 CUfunction function, Handle handle) {
+  const bool of_library = driver.modules.kernels.Find(ToNumber(function)).has_value();
+  if (handle != Handle::kEither && of_library != (handle == Handle::kOfLibrary)) {
+    return MakeDriverStatus({DriverCode::kInvalidHandle, ErrorOrigin::kSimulator, site.name()},
+                            of_library ? "it is a kernel of a library, not a function"
+                                       : "it is no kernel of a library");
+  }
   const absl::StatusOr<Kernel> kernel = KernelOf(driver, context, function);
   if (!kernel.ok()) return kernel.status();
   absl::StatusOr<LoadedKernel> found = driver.simulator->kernels().Find(site.name(), *kernel);
@@ -146,25 +155,43 @@ absl::StatusOr<Found> FindKernel(const CallSite& site, DriverState& driver, Cont
 
 // Calls body(driver, kernel).
 template <typename Body>
-CUresult EnterKernel(const CallSite& site, CUfunction function, Needed needed, const Body& body) {
+CUresult WithKernel(const CallSite& site, DriverState& driver, Context& context,
+                    CUfunction function, Handle handle, Needed needed, const Body& body) {
+  const absl::StatusOr<Found> kernel = FindKernel(site, driver, context, function, handle);
+  if (!kernel.ok()) return ToResult(kernel.status());
+  const DriverCode code = CheckNeeded(site, needed);
+  return code == DriverCode::kSuccess ? ToResult(body(driver, *kernel)) : ToResult(code);
+}
+
+template <typename Body>
+CUresult EnterKernel(const CallSite& site, CUfunction function, Handle handle, Needed needed,
+                     const Body& body) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
-    const absl::StatusOr<Found> kernel = FindKernel(site, driver, context, function);
-    if (!kernel.ok()) return ToResult(kernel.status());
-    const DriverCode code = CheckNeeded(site, needed);
-    return code == DriverCode::kSuccess ? ToResult(body(driver, *kernel)) : ToResult(code);
+    return WithKernel(site, driver, context, function, handle, needed, body);
   });
 }
 
-CUresult GetName(const CallSite& site, const char** name, CUfunction function) {
-  return EnterKernel(site, function, {name}, [&](DriverState&, const Found& kernel) {
+// The same for calls that need no context, and to which null is INVALID_VALUE.
+template <typename Body>
+CUresult EnterGiven(const CallSite& site, CUfunction function, Handle handle, Needed needed,
+                    const Body& body) {
+  return Enter(site, [&](DriverState& driver) {
+    if (function == nullptr) return ToResult(DriverCode::kInvalidValue);
+    Context& context = driver.contexts.Primary(DeviceOrdinal(0));
+    return WithKernel(site, driver, context, function, handle, needed, body);
+  });
+}
+
+CUresult GetName(const CallSite& site, const char** name, CUfunction function, Handle handle) {
+  return EnterGiven(site, function, handle, {name}, [&](DriverState&, const Found& kernel) {
     *name = kernel.info->name.c_str();  // as long as it is loaded
     return DriverCode::kSuccess;
   });
 }
 
-CUresult GetParameter(const CallSite& site, CUfunction function, size_t index, size_t* offset,
-                      size_t* size) {
-  return EnterKernel(site, function, {offset}, [&](DriverState&, const Found& kernel) {
+CUresult GetParameter(const CallSite& site, CUfunction function, Handle handle, size_t index,
+                      size_t* offset, size_t* size) {
+  return EnterGiven(site, function, handle, {offset}, [&](DriverState&, const Found& kernel) {
     if (index >= kernel.info->parameters.size()) return DriverCode::kInvalidValue;
     *offset = kernel.info->parameters[index].offset;
     if (size != nullptr) *size = kernel.info->parameters[index].size;
@@ -174,18 +201,22 @@ CUresult GetParameter(const CallSite& site, CUfunction function, size_t index, s
 
 CUresult CountBlocks(const CallSite& site, int* blocks, CUfunction function, int threads,
                      size_t dynamic) {
-  return EnterKernel(site, function, {blocks}, [&](DriverState& driver, const Found& kernel) {
-    if (threads <= 0) return DriverCode::kInvalidValue;
-    *blocks = BlocksThatFit(driver, kernel, threads, dynamic);
-    return DriverCode::kSuccess;
-  });
+  const Handle either = Handle::kEither;
+  return EnterKernel(site, function, either, {blocks},
+                     [&](DriverState& driver, const Found& kernel) {
+                       if (threads <= 0) return DriverCode::kInvalidValue;
+                       *blocks = BlocksThatFit(driver, kernel, threads, dynamic);
+                       return DriverCode::kSuccess;
+                     });
 }
 
 using SharedForThreads = size_t (*)(int threads);
 
 CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction function,
                      SharedForThreads shared_for, size_t dynamic, int limit) {
-  return EnterKernel(site, function, {grid, block}, [&](DriverState& driver, const Found& kernel) {
+  const Needed needed = {grid, block};
+  const Handle either = Handle::kEither;
+  return EnterKernel(site, function, either, needed, [&](DriverState& driver, const Found& kernel) {
     if (limit < 0) return DriverCode::kInvalidValue;
     const DeviceOrdinal device = kernel.module.device();
     const int warp = std::max(AttributeOf(driver, device, kWarpSize), 1);
@@ -241,67 +272,85 @@ uint64_t BlocksOnDevice(DriverState& driver, const LoadedKernel& kernel, int thr
 // --- Attributes ----------------------------------------------------------------------------------
 
 extern "C" CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction function) {
-  return EnterKernel(TWINMMU_HERE, function, {value},
-                     [&](DriverState& driver, const Found& kernel) {
-                       return Ask(driver, kernel, attribute, value) ? DriverCode::kSuccess
-                                                                    : DriverCode::kInvalidValue;
-                     });
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {value}, [&](DriverState& driver) {
+    Context& context = driver.contexts.Primary(DeviceOrdinal(0));
+    return WithKernel(site, driver, context, function, Handle::kFunction, {},
+                      [&](DriverState&, const Found& kernel) {
+                        return Ask(driver, kernel, attribute, value) ? DriverCode::kSuccess
+                                                                     : DriverCode::kInvalidValue;
+                      });
+  });
 }
 
 extern "C" CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
-  return EnterKernel(TWINMMU_HERE, function, {}, [&](DriverState& driver, const Found& kernel) {
-    if (!CanBeSet(attribute, value)) return ToResult(DriverCode::kInvalidValue);
-    if (attribute == kNonPortableClusterSizeAllowed) {
-      return ToResult(driver.simulator->kernels().AllowLargeClusters(kernel.handle, value != 0));
-    }
-    if (attribute == kPreferredSharedMemoryCarveout) {
-      return ToResult(driver.simulator->kernels().SetCarveout(kernel.handle, value));
-    }
-    if (attribute != kMaxDynamicSharedSizeBytes) return CUDA_SUCCESS;
-    return ToResult(driver.simulator->kernels().AllowDynamicShared(kernel.handle,
-                                                                   static_cast<uint32_t>(value)));
-  });
+  const Handle handle = Handle::kFunction;
+  return EnterKernel(
+      TWINMMU_HERE, function, handle, {}, [&](DriverState& driver, const Found& kernel) {
+        if (!CanBeSet(attribute, value)) return ToResult(DriverCode::kInvalidValue);
+        if (attribute == kNonPortableClusterSizeAllowed) {
+          return ToResult(
+              driver.simulator->kernels().AllowLargeClusters(kernel.handle, value != 0));
+        }
+        if (attribute == kPreferredSharedMemoryCarveout) {
+          return ToResult(driver.simulator->kernels().SetCarveout(kernel.handle, value));
+        }
+        if (attribute != kMaxDynamicSharedSizeBytes) return CUDA_SUCCESS;
+        return ToResult(driver.simulator->kernels().AllowDynamicShared(
+            kernel.handle, static_cast<uint32_t>(value)));
+      });
 }
 
 // A cache of a size that could be chosen is not simulated.
 extern "C" CUresult cuFuncSetCacheConfig(CUfunction function, int config) {
-  return EnterKernel(TWINMMU_HERE, function, {}, [&](DriverState&, const Found&) {
-    const bool exists = config >= 0 && config <= CU_FUNC_CACHE_PREFER_EQUAL;
-    return exists ? DriverCode::kSuccess : DriverCode::kInvalidValue;
-  });
+  return EnterKernel(TWINMMU_HERE, function, Handle::kFunction, {},
+                     [&](DriverState&, const Found&) {
+                       const bool exists = config >= 0 && config <= CU_FUNC_CACHE_PREFER_EQUAL;
+                       return exists ? DriverCode::kSuccess : DriverCode::kInvalidValue;
+                     });
 }
 
 extern "C" CUresult cuFuncSetSharedMemConfig(CUfunction function, int config) {
   constexpr int kEightBytes = 2;
-  return EnterKernel(TWINMMU_HERE, function, {}, [&](DriverState&, const Found&) {
-    return config < 0 || config > kEightBytes ? DriverCode::kInvalidValue : DriverCode::kSuccess;
+  return EnterKernel(TWINMMU_HERE, function, Handle::kFunction, {},
+                     [&](DriverState&, const Found&) {
+                       return config < 0 || config > kEightBytes ? DriverCode::kInvalidValue
+                                                                 : DriverCode::kSuccess;
+                     });
+}
+
+// Calls body(driver, context) with the primary context of the device.
+template <typename Body>
+CUresult EnterOfLibrary(const CallSite& site, CUkernel kernel, CUdevice dev, Needed needed,
+                        const Body& body) {
+  return Enter(site, needed, [&](DriverState& driver) {
+    if (!driver.modules.kernels.Find(ToNumber(kernel)).has_value()) {
+      return ToResult(DriverCode::kInvalidHandle);
+    }
+    if (dev < 0 || dev >= driver.simulator->profile().device_count()) {
+      return ToResult(DriverCode::kInvalidDevice);
+    }
+    return ToResult(body(driver, driver.contexts.Primary(DeviceOrdinal(dev))));
   });
 }
 
 extern "C" CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, [&](DriverState& driver) {
-    if (dev < 0 || dev >= driver.simulator->profile().device_count()) {
-      return ToResult(DriverCode::kInvalidDevice);
-    }
+  return EnterOfLibrary(site, kernel, dev, {}, [&](DriverState& driver, Context& context) {
     if (config < 0 || config > CU_FUNC_CACHE_PREFER_EQUAL) {
       return ToResult(DriverCode::kInvalidValue);
     }
-    Context& context = driver.contexts.Primary(DeviceOrdinal(dev));
-    return ToResult(
-        FindKernel(site, driver, context, ToPointer<CUfunction>(ToNumber(kernel))).status());
+    const auto function = ToPointer<CUfunction>(ToNumber(kernel));
+    return ToResult(FindKernel(site, driver, context, function, Handle::kOfLibrary).status());
   });
 }
 
 extern "C" CUresult cuKernelGetAttribute(int* value, int attribute, CUkernel kernel, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {value}, [&](DriverState& driver) {
-    if (dev < 0 || dev >= driver.simulator->profile().device_count()) {
-      return ToResult(DriverCode::kInvalidDevice);
-    }
-    Context& context = driver.contexts.Primary(DeviceOrdinal(dev));
+  return EnterOfLibrary(site, kernel, dev, {value}, [&](DriverState& driver, Context& context) {
+    const auto function = ToPointer<CUfunction>(ToNumber(kernel));
     const absl::StatusOr<Found> found =
-        FindKernel(site, driver, context, ToPointer<CUfunction>(ToNumber(kernel)));
+        FindKernel(site, driver, context, function, Handle::kOfLibrary);
     if (!found.ok()) return ToResult(found.status());
     return Ask(driver, *found, attribute, value) ? CUDA_SUCCESS
                                                  : ToResult(DriverCode::kInvalidValue);
@@ -309,16 +358,10 @@ extern "C" CUresult cuKernelGetAttribute(int* value, int attribute, CUkernel ker
 }
 
 extern "C" CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevice dev) {
-  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
-    if (dev < 0 || dev >= driver.simulator->profile().device_count()) {
-      return DriverCode::kInvalidDevice;
-    }
+  return EnterOfLibrary(TWINMMU_HERE, kernel, dev, {}, [&](DriverState& driver, Context& context) {
     if (!CanBeSet(attribute, value)) return DriverCode::kInvalidValue;
-    if (!driver.modules.kernels.Find(ToNumber(kernel)).has_value()) {
-      return DriverCode::kInvalidHandle;
-    }
     if (attribute != kMaxDynamicSharedSizeBytes) return DriverCode::kSuccess;
-    if (value > AttributeOf(driver, DeviceOrdinal(dev), kAttributeSharedPerBlockOptin)) {
+    if (value > AttributeOf(driver, context.device, kAttributeSharedPerBlockOptin)) {
       return DriverCode::kInvalidValue;
     }
     driver.modules.kernels.Edit(ToNumber(kernel), [&](KernelRecord& record) {
@@ -331,28 +374,30 @@ extern "C" CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kern
 // --- Names and parameters ------------------------------------------------------------------------
 
 extern "C" CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
-  return EnterKernel(TWINMMU_HERE, function, {module}, [&](DriverState&, const Found& kernel) {
-    *module = ToPointer<CUmodule>(kernel.module.value());
-    return DriverCode::kSuccess;
-  });
+  return EnterGiven(TWINMMU_HERE, function, Handle::kFunction, {module},
+                    [&](DriverState&, const Found& kernel) {
+                      *module = ToPointer<CUmodule>(kernel.module.value());
+                      return DriverCode::kSuccess;
+                    });
 }
 
 extern "C" CUresult cuFuncGetName(const char** name, CUfunction function) {
-  return GetName(TWINMMU_HERE, name, function);
+  return GetName(TWINMMU_HERE, name, function, Handle::kFunction);
 }
 
 extern "C" CUresult cuKernelGetName(const char** name, CUkernel kernel) {
-  return GetName(TWINMMU_HERE, name, ToPointer<CUfunction>(ToNumber(kernel)));
+  return GetName(TWINMMU_HERE, name, ToPointer<CUfunction>(ToNumber(kernel)), Handle::kOfLibrary);
 }
 
 extern "C" CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset,
                                        size_t* size) {
-  return GetParameter(TWINMMU_HERE, function, index, offset, size);
+  return GetParameter(TWINMMU_HERE, function, Handle::kFunction, index, offset, size);
 }
 
 extern "C" CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset,
                                          size_t* size) {
-  return GetParameter(TWINMMU_HERE, ToPointer<CUfunction>(ToNumber(kernel)), index, offset, size);
+  return GetParameter(TWINMMU_HERE, ToPointer<CUfunction>(ToNumber(kernel)), Handle::kOfLibrary,
+                      index, offset, size);
 }
 
 // --- Occupancy -----------------------------------------------------------------------------------
@@ -392,52 +437,57 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
 // As an H100 says, whatever the kernel needs.
 extern "C" CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function,
                                                        const CUlaunchConfig* config) {
-  return EnterKernel(
-      TWINMMU_HERE, function, {size, config}, [&](DriverState& driver, const Found& kernel) {
-        const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
-            kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, FormOf(*config));
-        if (!cluster.ok()) return ToResult(cluster.status());
-        *size = kernel.non_portable_cluster ? 16 : 8;
-        return CUDA_SUCCESS;
-      });
+  return EnterKernel(TWINMMU_HERE, function, Handle::kEither, {size, config},
+                     [&](DriverState& driver, const Found& kernel) {
+                       const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
+                           kernel, {config->gridDimX, config->gridDimY, config->gridDimZ},
+                           FormOf(*config));
+                       if (!cluster.ok()) return ToResult(cluster.status());
+                       *size = kernel.non_portable_cluster ? 16 : 8;
+                       return CUDA_SUCCESS;
+                     });
 }
 
 // Any blocks make a cluster here; on a device only those of one group of multiprocessors, so that
 // an H100 has somewhat fewer of the larger ones.
 extern "C" CUresult cuOccupancyMaxActiveClusters(int* count, CUfunction function,
                                                  const CUlaunchConfig* config) {
-  return EnterKernel(
-      TWINMMU_HERE, function, {count, config}, [&](DriverState& driver, const Found& kernel) {
-        const LaunchForm form = FormOf(*config);
-        const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
-            kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, form);
-        if (!cluster.ok()) return ToResult(cluster.status());
-        const uint64_t threads =
-            uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
-        const bool fits = threads != 0 && threads <= kernel.info->max_threads;
-        const bool said = form.cluster.has_value() || kernel.info->cluster[0] != 0;
-        const uint64_t blocks =
-            fits && said
-                ? BlocksOnDevice(driver, kernel, static_cast<int>(threads), config->sharedMemBytes)
-                : 0;
-        *count = static_cast<int>(blocks / (uint64_t{cluster->x} * cluster->y * cluster->z));
-        return CUDA_SUCCESS;
-      });
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, {count, config}, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<Found> kernel =
+        FindKernel(site, driver, context, function, Handle::kEither);
+    if (!kernel.ok()) return ToResult(kernel.status());
+    const LaunchForm form = FormOf(*config);
+    const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
+        *kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, form);
+    if (!cluster.ok()) return ToResult(cluster.status());
+    const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
+    const bool fits = threads != 0 && threads <= kernel->info->max_threads;
+    const bool said = form.cluster.has_value() || kernel->info->cluster[0] != 0;
+    const uint64_t blocks =
+        fits && said
+            ? BlocksOnDevice(driver, *kernel, static_cast<int>(threads), config->sharedMemBytes)
+            : 0;
+    *count = static_cast<int>(blocks / (uint64_t{cluster->x} * cluster->y * cluster->z));
+    return CUDA_SUCCESS;
+  });
 }
 
 extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUfunction function,
                                                             int blocks, int threads) {
-  return EnterKernel(
-      TWINMMU_HERE, function, {dynamic}, [&](DriverState& driver, const Found& kernel) {
-        if (blocks <= 0 || threads <= 0) return DriverCode::kInvalidValue;
-        if (blocks > BlocksThatFit(driver, kernel, threads, 0)) return DriverCode::kInvalidValue;
-        const DeviceOrdinal device = kernel.module.device();
-        const int64_t room = AttributeOf(driver, device, kSharedPerMultiprocessor) / blocks -
-                             static_cast<int64_t>(kernel.info->shared_bytes);
-        const int64_t most = kernel.most_dynamic_shared_bytes;
-        *dynamic = static_cast<size_t>(std::max<int64_t>(std::min(room, most), 0));
-        return DriverCode::kSuccess;
-      });
+  return EnterKernel(TWINMMU_HERE, function, Handle::kEither, {dynamic},
+                     [&](DriverState& driver, const Found& kernel) {
+                       if (blocks <= 0 || threads <= 0) return DriverCode::kInvalidValue;
+                       if (blocks > BlocksThatFit(driver, kernel, threads, 0))
+                         return DriverCode::kInvalidValue;
+                       const DeviceOrdinal device = kernel.module.device();
+                       const int64_t room =
+                           AttributeOf(driver, device, kSharedPerMultiprocessor) / blocks -
+                           static_cast<int64_t>(kernel.info->shared_bytes);
+                       const int64_t most = kernel.most_dynamic_shared_bytes;
+                       *dynamic = static_cast<size_t>(std::max<int64_t>(std::min(room, most), 0));
+                       return DriverCode::kSuccess;
+                     });
 }
 
 }  // namespace twinmmu::libcuda

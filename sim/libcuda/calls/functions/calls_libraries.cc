@@ -28,19 +28,17 @@ DeviceOrdinal AnyDevice() {
 // Compiles it once, so that what is wrong shows here, as it does with a module.
 CUresult Keep(const CallSite& site, DriverState& driver, absl::StatusOr<std::string> ptx,
               const JitOptions& options, CUlibrary* library) {
-  absl::Status status = ptx.status();
   const DeviceOrdinal device = AnyDevice();
-  Records<LibraryRecord>::Prepared record(LibraryRecord{"", {}, {{device.value(), 0}}});
+  absl::Status status = options.Check(site, driver, device, ptx);
+  Records<LibraryRecord>::Prepared record(LibraryRecord{"", {{device.value(), 0}}});
   if (status.ok()) {
-    const absl::StatusOr<Module> loaded =
-        driver.simulator->kernels().Load(device, *ptx, options.host());
+    const absl::StatusOr<Module> loaded = driver.executor.LoadModule(device, *ptx);
     status = loaded.status();
     if (status.ok()) record->modules.begin()->second = loaded->value();
   }
   options.Tell(site, status);
   if (!status.ok()) return ToResult(status);
   record->ptx = *std::move(ptx);
-  record->host = options.host();
   const uint64_t id = kFirstLibrary + ++driver.modules.last_id;
   driver.modules.libraries.Add(id, std::move(record));
   *library = ToPointer<CUlibrary>(id);
@@ -92,10 +90,9 @@ absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t li
   std::map<int, uint64_t> made = {{device, 0}};  // so that nothing fails after the load
   // Its managed variables are the same on all devices.
   const absl::StatusOr<Module> loaded =
-      record->modules.empty()
-          ? driver.simulator->kernels().Load(context.device, record->ptx, record->host)
-          : driver.simulator->kernels().LoadSharing(context.device, record->ptx, record->host,
-                                                    FirstOf(record->modules));
+      record->modules.empty() ? driver.executor.LoadModule(context.device, record->ptx)
+                              : driver.simulator->kernels().LoadSharing(context.device, record->ptx,
+                                                                        FirstOf(record->modules));
   if (!loaded.ok()) return loaded;
   uint64_t kept = made.begin()->second = loaded->value();
   driver.modules.libraries.Edit(library, [&](LibraryRecord& known) {
@@ -145,7 +142,11 @@ extern "C" CUresult cuLibraryUnload(CUlibrary library) {
     }
     driver.modules.libraries.Remove(id);
     const auto is_of_it = [&](const KernelRecord& kernel) { return kernel.library == id; };
-    driver.modules.kernels.RemoveIf(is_of_it, [](uint64_t) {});
+    driver.modules.kernels.RemoveIf(is_of_it, [&](uint64_t gone) {
+      driver.modules.functions.RemoveIf(
+          [&](const FunctionRecord& function) { return ToNumber(function.kernel) == gone; },
+          [&](uint64_t function) { driver.modules.stepwise_launches.Remove(function); });
+    });
     return CUDA_SUCCESS;
   });
 }
@@ -219,7 +220,10 @@ extern "C" CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return EnterInContext(TWINMMU_HERE, {function}, [&](DriverState& driver, Context& context) {
     const uint64_t id = ToNumber(kernel);
     if (!driver.modules.kernels.Find(id).has_value()) return ToResult(DriverCode::kInvalidHandle);
-    return Give(KernelOf(driver, context, ToPointer<CUfunction>(id)), function);
+    Records<FunctionRecord>::Prepared record(FunctionRecord{&context, 0, kernel});
+    const absl::StatusOr<Kernel> found = KernelOf(driver, context, ToPointer<CUfunction>(id));
+    if (found.ok()) driver.modules.functions.Add(found->value(), std::move(record));
+    return Give(found, function);
   });
 }
 

@@ -71,8 +71,10 @@ DriverCode CheckInputOptions(unsigned int count, const CUjit_option* options, vo
     return DriverCode::kInvalidValue;
   }
   for (unsigned int i = 0; i < count; ++i) {
-    const bool of_link = (options[i] >= kWallTime && options[i] <= kErrorLogBytes) ||
-                         options[i] == kTargetFromContext || options[i] == kTarget;
+    const bool of_link =
+        (options[i] >= kWallTime && options[i] <= kErrorLogBytes) ||
+        (options[i] >= CU_JIT_GLOBAL_SYMBOL_NAMES && options[i] <= CU_JIT_GLOBAL_SYMBOL_COUNT) ||
+        options[i] == kTargetFromContext || options[i] == kTarget;
     if (of_link) return DriverCode::kInvalidValue;
   }
   return DriverCode::kSuccess;

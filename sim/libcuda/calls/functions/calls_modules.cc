@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
@@ -53,9 +55,9 @@ CUresult LoadPtx(const CallSite& site, DriverState& driver, Context& context,
                  const absl::StatusOr<std::string>& ptx, const JitOptions& options,
                  CUmodule* module) {
   Records<ModuleRecord>::Prepared record(ModuleRecord{&context});
+  const absl::Status taken = options.Check(site, driver, context.device, ptx);
   const absl::StatusOr<Module> loaded =
-      ptx.ok() ? driver.simulator->kernels().Load(context.device, *ptx, options.host())
-               : ptx.status();
+      taken.ok() ? driver.executor.LoadModule(context.device, *ptx) : taken;
   if (loaded.ok()) driver.modules.modules.Add(loaded->value(), std::move(record));
   options.Tell(site, loaded.status());
   return Give(loaded, module);
@@ -78,13 +80,10 @@ Module ModuleOf(DriverState& driver, const Context& context, CUmodule module) {
 
 JitOptions::JitOptions(unsigned int count, const CUjit_option* options, void** values) {
   if (options == nullptr || values == nullptr) return;
-  const char* const* names = nullptr;
-  void* const* addresses = nullptr;
-  size_t host_count = 0;
+  void** lists[3] = {};  // of the host's variables: names, addresses, and how many there are
   for (unsigned int i = 0; i < count; ++i) {
-    if (options[i] == CU_JIT_GLOBAL_SYMBOL_NAMES) names = static_cast<const char**>(values[i]);
-    if (options[i] == CU_JIT_GLOBAL_SYMBOL_ADDRESSES) addresses = static_cast<void**>(values[i]);
-    if (options[i] == CU_JIT_GLOBAL_SYMBOL_COUNT) host_count = ToNumber(values[i]) & 0xffffffff;
+    const int list = options[i] - CU_JIT_GLOBAL_SYMBOL_NAMES;
+    if (list >= 0 && list < 3) lists[list] = &values[i];
     if (options[i] == CU_JIT_INFO_LOG_BUFFER) infos_.text = static_cast<char*>(values[i]);
     if (options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) infos_.size = &values[i];
     if (options[i] == CU_JIT_ERROR_LOG_BUFFER) errors_.text = static_cast<char*>(values[i]);
@@ -93,10 +92,34 @@ JitOptions::JitOptions(unsigned int count, const CUjit_option* options, void** v
   for (Log* const log : {&infos_, &errors_}) {
     if (log->size != nullptr) log->capacity = ToNumber(*log->size);
   }
-  if (names == nullptr || addresses == nullptr) return;
-  for (size_t i = 0; i < host_count; ++i) {
-    if (names[i] != nullptr) host_.emplace(names[i], ToNumber(addresses[i]));
+  const auto is_said = [](void** value) { return value != nullptr; };
+  if (std::none_of(std::begin(lists), std::end(lists), is_said)) return;
+  host_lists_are_whole_ = std::all_of(std::begin(lists), std::end(lists), is_said) &&
+                          *lists[0] != nullptr && *lists[1] != nullptr;
+  if (!host_lists_are_whole_) return;
+  const auto* const names = static_cast<const char* const*>(*lists[0]);
+  const uint64_t names_there = ToNumber(*lists[2]) & 0xffffffff;
+  for (uint64_t i = 0; i < names_there; ++i) {
+    if (names[i] != nullptr) host_variables_.insert(names[i]);
   }
+}
+
+absl::Status JitOptions::Check(const CallSite& site, DriverState& driver, DeviceOrdinal device,
+                               const absl::StatusOr<std::string>& ptx) const {
+  const auto refuse = [&](absl::string_view words) {
+    return MakeDriverStatus({DriverCode::kInvalidValue, ErrorOrigin::kSimulator, site.name()},
+                            words);
+  };
+  if (!host_lists_are_whole_) return refuse("a list of the host's variables is missing");
+  if (!ptx.ok() || host_variables_.empty()) return ptx.status();
+  const absl::StatusOr<ptx::Module> module =
+      driver.simulator->kernels().Parse(site.name(), device, ptx->substr(0, ptx->find('\0')));
+  if (!module.ok()) return module.status();
+  for (const ptx::Variable& variable : module->variables) {
+    if (host_variables_.count(variable.name) == 0) continue;
+    return refuse(absl::StrCat("'", variable.name, "' of the PTX cannot be one of the host's"));
+  }
+  return absl::OkStatus();
 }
 
 void JitOptions::Log::Write(absl::string_view message) const {
@@ -185,7 +208,7 @@ extern "C" CUresult cuModuleGetLoadingMode(int* mode) {
 extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   return EnterInContext(TWINMMU_HERE, {function, name}, [&](DriverState& driver, Context& context) {
     if (*name == '\0') return ToResult(DriverCode::kInvalidValue);
-    Records<FunctionRecord>::Prepared record(FunctionRecord{&context, ToNumber(module)});
+    Records<FunctionRecord>::Prepared record(FunctionRecord{&context, ToNumber(module), nullptr});
     const absl::StatusOr<Kernel> kernel =
         driver.executor.GetKernel(ModuleOf(driver, context, module), name);
     if (kernel.ok()) driver.modules.functions.Add(kernel->value(), std::move(record));
@@ -213,7 +236,7 @@ extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
     const std::vector<ptx::KernelInfo>& kernels = found->program->kernels();
     std::vector<CUfunction> all(std::min<size_t>(count, kernels.size()));  // or none of them
     for (size_t i = 0; i < all.size(); ++i) {
-      Records<FunctionRecord>::Prepared record(FunctionRecord{&context, named.value()});
+      Records<FunctionRecord>::Prepared record(FunctionRecord{&context, named.value(), nullptr});
       const absl::StatusOr<Kernel> kernel = driver.executor.GetKernel(named, kernels[i].name);
       if (!kernel.ok()) return ToResult(kernel.status());
       driver.modules.functions.Add(kernel->value(), std::move(record));
@@ -228,6 +251,7 @@ extern "C" CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUm
                                          const char* name) {
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, {name}, [&](DriverState& driver, Context& context) {
+    if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
     const Module named = ModuleOf(driver, context, module);
     const auto found = driver.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());

@@ -151,7 +151,18 @@ bool CheckBulk(Warp& warp, int lane, const AsyncOperation& operation) {
   return false;
 }
 
+// What writes to the shared memory of a cluster and completes there is an illegal instruction to an
+// H200 where there is none, whichever block it is for.
+bool HasCluster(Warp& warp, Lanes lanes) {
+  if (lanes == 0 || warp.block().grid().explicit_cluster) return true;
+  warp.Fault(GridFault::kIllegalInstruction, lanes,
+             "it writes to shared memory of a cluster, and the grid was launched without clusters");
+  return false;
+}
+
 Flow CopyBulk(Warp& warp, const Step& step, Lanes lanes, ReduceRange reduce) {
+  const bool between = (step.detail & kFromShared) != 0 && (step.detail & kToShared) != 0;
+  if (between && !HasCluster(warp, lanes)) return Flow::kFault;
   warp.changes += lanes != 0;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
@@ -201,6 +212,7 @@ struct RangeReductions {
 // --- st.async ------------------------------------------------------------------------------------
 
 Flow StoreAll(Warp& warp, const Step& step, Lanes lanes, ReduceRange reduce) {
+  if (!HasCluster(warp, lanes)) return Flow::kFault;
   warp.changes += lanes != 0;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
