@@ -8,7 +8,7 @@ namespace {
 struct ErrorInfo {
   cudaError_t code;
   const char* name;
-  const char* text;  // empty: the driver's words
+  const char* text;
 };
 constexpr ErrorInfo kErrors[] = {
 #define TWINMMU_CUDART_ERROR(name, code, text) {code, #name, text},
@@ -41,12 +41,7 @@ extern "C" const char* cudaGetErrorName(cudaError_t error) {
 
 extern "C" const char* cudaGetErrorString(cudaError_t error) {
   const ErrorInfo* const info = Find(error);
-  if (info == nullptr) return kUnknown;
-  if (*info->text != '\0') return info->text;
-  const char* text = nullptr;
-  const bool told = Initialize() == cudaSuccess &&
-                    driver.cuGetErrorString(error, &text) == cudaSuccess && text != nullptr;
-  return told ? text : info->name;
+  return info != nullptr ? info->text : kUnknown;
 }
 
 extern "C" cudaError_t cudaDriverGetVersion(int* version) {

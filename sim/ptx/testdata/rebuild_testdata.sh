@@ -48,4 +48,7 @@ image all "${targets[@]}" -Xfatbin -compress-all
 image machine_code -gencode arch=compute_90,code=sm_90 --compress-mode=size
 image newest -gencode arch=compute_100,code=compute_100 -gencode arch=compute_75,code=sm_75 \
   --compress-mode=size
+image newer_ptx -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+  -gencode arch=compute_120,code=compute_120 -gencode arch=compute_100,code=compute_100 \
+  --compress-mode=size
 "${nvcc}" -cubin -arch=sm_90 -o image.cubin image.cu

@@ -56,6 +56,7 @@ struct EntryHeader {
 static_assert(sizeof(EntryHeader) == 64);
 
 constexpr uint16_t kPtx = 1;
+constexpr uint16_t kMachineCode = 2;
 constexpr uint64_t kLz4 = 0x2000;
 constexpr uint64_t kZstd = 0x8000;
 constexpr uint64_t kOneArchitecture = 0x100000;  // sm_90a
@@ -138,6 +139,25 @@ std::optional<uint64_t> RankOf(const EntryHeader& header, int compute_capability
   return uint64_t{header.target} * 2 + (special ? 1 : 0);
 }
 
+// Whether the device runs the machine code of an entry.
+bool IsMachineCodeFor(const EntryHeader& header, int compute_capability) {
+  const uint64_t device = static_cast<uint64_t>(compute_capability);
+  return header.kind == kMachineCode && header.target / 10 == device / 10 &&
+         header.target <= device &&
+         ((header.flags & kOneArchitecture) == 0 || header.target == device);
+}
+
+// `ptx` for a device of `compute_capability`, whatever its target is.
+std::string Retargeted(std::string ptx, int compute_capability) {
+  constexpr absl::string_view kTarget = "\n.target sm_";
+  const size_t begin = absl::string_view(ptx).find(kTarget);
+  if (begin == std::string::npos) return ptx;
+  const size_t number = begin + kTarget.size();
+  size_t end = number;
+  while (end < ptx.size() && absl::ascii_isalnum(ptx[end])) ++end;
+  return ptx.replace(number, end - number, absl::StrCat(compute_capability));
+}
+
 absl::StatusOr<std::string> Decompress(const Entry& entry) {
   const uint64_t bytes = entry.header.decompressed_bytes;
   const absl::string_view packed = entry.payload.substr(0, entry.header.compressed_bytes);
@@ -189,6 +209,41 @@ absl::StatusOr<std::string> TextOf(const Entry& entry) {
   return text;
 }
 
+// What a container has for a device.
+struct Candidates {
+  std::optional<Entry> best;
+  std::optional<Entry> newer;  // PTX of the lowest target above the device's
+  bool machine_code = false;   // that the device runs
+  std::string others;          // in words
+};
+
+absl::StatusOr<Candidates> CandidatesIn(absl::string_view entries, int compute_capability) {
+  constexpr size_t kMostNamed = 200;  // characters of `others`
+  Candidates found;
+  std::optional<uint64_t> best_rank;
+  while (!entries.empty()) {
+    const absl::StatusOr<Entry> entry = NextEntry(&entries);
+    if (!entry.ok()) return entry.status();
+    const EntryHeader& header = entry->header;
+    found.machine_code |= IsMachineCodeFor(header, compute_capability);
+    const std::optional<uint64_t> rank = RankOf(header, compute_capability);
+    if (rank > best_rank) {
+      found.best = *entry;
+      best_rank = rank;
+      continue;
+    }
+    if (header.kind == kPtx && header.target > static_cast<uint64_t>(compute_capability) &&
+        (!found.newer || header.target < found.newer->header.target)) {
+      found.newer = *entry;
+    }
+    if (found.others.size() >= kMostNamed) continue;
+    absl::StrAppend(&found.others, found.others.empty() ? "" : ", ",
+                    header.kind == kPtx ? "PTX" : "machine code", " for sm_", header.target,
+                    (header.flags & kOneArchitecture) != 0 ? "a" : "");
+  }
+  return found;
+}
+
 // `container` is at least as long as its header.
 absl::StatusOr<std::string> PtxInContainer(absl::string_view container, int compute_capability) {
   ContainerHeader header;
@@ -198,27 +253,16 @@ absl::StatusOr<std::string> PtxInContainer(absl::string_view container, int comp
     return absl::DataLossError(absl::StrCat("the fat binary takes ", header.header_bytes, " and ",
                                             header.bytes, " bytes of ", container.size()));
   }
-  absl::string_view entries = container.substr(header.header_bytes, header.bytes);
-  std::optional<Entry> best;
-  std::optional<uint64_t> best_rank;
-  std::string others;
-  constexpr size_t kMostNamed = 200;  // characters of them
-  while (!entries.empty()) {
-    const absl::StatusOr<Entry> entry = NextEntry(&entries);
-    if (!entry.ok()) return entry.status();
-    const std::optional<uint64_t> rank = RankOf(entry->header, compute_capability);
-    if (rank > best_rank) {
-      best = *entry;
-      best_rank = rank;
-    } else if (others.size() < kMostNamed) {
-      absl::StrAppend(&others, others.empty() ? "" : ", ",
-                      entry->header.kind == kPtx ? "PTX" : "machine code", " for sm_",
-                      entry->header.target,
-                      (entry->header.flags & kOneArchitecture) != 0 ? "a" : "");
-    }
+  const absl::StatusOr<Candidates> found =
+      CandidatesIn(container.substr(header.header_bytes, header.bytes), compute_capability);
+  if (!found.ok()) return found.status();
+  if (found->best) return TextOf(*found->best);
+  if (found->machine_code && found->newer) {
+    absl::StatusOr<std::string> ptx = TextOf(*found->newer);
+    if (ptx.ok()) return Retargeted(*std::move(ptx), compute_capability);
+    return ptx;
   }
-  if (best) return TextOf(*best);
-  return NoPtx(others.empty() ? "no entries" : others, compute_capability);
+  return NoPtx(found->others.empty() ? "no entries" : found->others, compute_capability);
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ namespace twinmmu::ptx {
 //
 // Of the PTX in a fat binary, the best for a device of `compute_capability` (90 for 9.0) is taken:
 // that of the highest target not above it. What is written for one architecture only (sm_90a) goes
-// before the rest on a device of that target, and is not taken on others.
+// before the rest on a device of that target, and is not taken on others. Where there is none, but
+// machine code that the device runs (as nvcc -arch=all-major makes it), the PTX of the lowest
+// target above stands for that: it was made of the same source. Its target becomes the device's.
 //
 // NotFound: it is an image, but has no PTX that the device takes. InvalidArgument: it is no image.
 // DataLoss: it is a fat binary, but is cut off or damaged. ResourceExhausted: the PTX is larger

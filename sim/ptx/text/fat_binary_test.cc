@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
@@ -125,6 +126,19 @@ TEST(FatBinary, WithPtxForNewerDevicesOnlyIsNotFound) {
   EXPECT_THAT(MessageOf(ptx),
               AllOf(HasSubstr("PTX for sm_100"), HasSubstr("machine code for sm_75"),
                     HasSubstr("no PTX for sm_90")));
+}
+
+// Machine code of the device is run as the PTX nearest above, which is of the same source; what the
+// device does not run is no reason for that.
+TEST(FatBinary, WithMachineCodeOfTheDeviceIsRunAsNewerPtx) {
+  for (const int device : {80, 86, 90}) {
+    const absl::StatusOr<std::string> ptx = PtxIn(Image("image_newer_ptx.fatbin"), device);
+    ASSERT_THAT(ptx, IsOk()) << device;
+    EXPECT_THAT(*ptx, HasSubstr(absl::StrCat(".target sm_", device, "\n")));
+    EXPECT_EQ(absl::StrReplaceAll(*ptx, {{absl::StrCat("sm_", device), "sm_100"}}),
+              *PtxIn(Image("image_newer_ptx.fatbin"), 100));
+  }
+  EXPECT_THAT(PtxIn(Image("image_newer_ptx.fatbin"), 75), StatusIs(absl::StatusCode::kNotFound));
 }
 
 // Text is taken as it is, up to its NUL, whatever comments it starts with.
