@@ -33,7 +33,8 @@ random::Seeds SeedsOf(const SeedBlock& block, int calls) {
 absl::StatusOr<Outcome> RunSequences(const random::OpenSubject& open, const SeedBlock& block) {
   const absl::StatusOr<random::Report> report = random::RunSeeds(open, SeedsOf(block, 500));
   if (!report.ok()) return report.status();
-  return Outcome{absl::StrCat(report->calls, " calls, ", report->answers, " answers"), report->difference};
+  return Outcome{absl::StrCat(report->calls, " calls, ", report->answers, " answers"),
+                 report->difference};
 }
 
 absl::StatusOr<Outcome> RunHistories(const random::OpenSubject& open, const SeedBlock& block) {

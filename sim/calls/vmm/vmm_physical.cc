@@ -40,9 +40,9 @@ bool IsTilePool(const AllocationProperties& properties) {
   return (properties.usage & kUsageTilePool) != 0;
 }
 
-// A tile pool of a device that is too large for the driver: that is INVALID_VALUE. On one machine it
-// was seen to make one of 2046 MiB and none of 2 GiB, on another any for which there is room; from
-// 2^47 on it says OUT_OF_MEMORY as for any memory.
+// A tile pool of a device that is too large for the driver: that is INVALID_VALUE. On one machine
+// it was seen to make one of 2046 MiB and none of 2 GiB, on another any for which there is room;
+// from 2^47 on it says OUT_OF_MEMORY as for any memory.
 bool IsTooLargeATilePool(Bytes size, const AllocationProperties& properties, bool has_room) {
   return IsTilePool(properties) && properties.location.whole().type == LocationType::kDevice &&
          (size >= GiB(2) || !has_room) && size < Bytes(uint64_t{1} << 47);

@@ -12,7 +12,8 @@ namespace twinmmu::libcuda {
 // Nobody looks which semaphores they are.
 CUresult MakeSemaphores(const CUDA_EXT_SEM_NODE_PARAMS& given,
                         std::shared_ptr<SemaphoreList>* made);
-// As cuSignalExternalSemaphoresAsync has it: none is one. With a null one a driver ends the process.
+// As cuSignalExternalSemaphoresAsync has it: none is one. With a null one a driver ends the
+// process.
 CUresult Submit(const SemaphoreList& list);
 
 }  // namespace twinmmu::libcuda
