@@ -79,6 +79,20 @@ DriverCode CheckEventFlags(unsigned int flags) {
                                                      : DriverCode::kSuccess;
 }
 
+// As for work: an event of the default stream is reached after the work of the others, too.
+Stream OrderedStreamOf(DriverState& driver, const Context& context, CUstream stream) {
+  const Stream named = StreamOf(driver, context, stream);
+  if (!driver.simulator->IsBypassingStreams()) KeepDefaultOrder(driver, context, named);
+  return named;
+}
+
+// A stream to wait for: the default stream has done its work when the others have done theirs, too.
+// Not measured.
+Stream AwaitedStreamOf(DriverState& driver, const Context& context, CUstream stream) {
+  const bool is_default = ToNumber(stream) <= kLastDefaultStream;
+  return is_default ? OrderedStreamOf(driver, context, stream) : StreamOf(driver, context, stream);
+}
+
 CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     const Captured captured = IsShared(driver, event)
@@ -93,7 +107,7 @@ CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
       }
     }
     const absl::Status recorded = RecordEvent(driver, site.name(), EventOf(driver, context, event),
-                                              StreamOf(driver, context, stream));
+                                              OrderedStreamOf(driver, context, stream));
     if (recorded.ok()) {
       driver.streams.events.Edit(ToNumber(event), [](EventRecord& record) {
         record.recorded = std::chrono::steady_clock::now();
@@ -217,7 +231,7 @@ extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned i
     const Captured captured = CaptureWait(site, driver, context, stream, event, external);
     if (captured.has_value()) return *captured;
     if (external) return ToResult(DriverCode::kIllegalState);
-    return ToResult(WaitForEvent(driver, site.name(), StreamOf(driver, context, stream),
+    return ToResult(WaitForEvent(driver, site.name(), OrderedStreamOf(driver, context, stream),
                                  EventOf(driver, context, event)));
   });
 }
@@ -227,7 +241,7 @@ extern "C" CUresult cuStreamQuery(CUstream stream) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
-    return NotReady(driver.executor.QueryStream(StreamOf(driver, context, stream)));
+    return NotReady(driver.executor.QueryStream(AwaitedStreamOf(driver, context, stream)));
   });
 }
 TWINMMU_ALIAS(cuStreamQuery_ptsz, cuStreamQuery);
@@ -236,7 +250,7 @@ extern "C" CUresult cuStreamSynchronize(CUstream stream) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
-    return ToResult(driver.executor.SynchronizeStream(StreamOf(driver, context, stream)));
+    return ToResult(driver.executor.SynchronizeStream(AwaitedStreamOf(driver, context, stream)));
   });
 }
 TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);

@@ -52,6 +52,21 @@ class DefaultStreamTest : public testing::Test {
     return value;
   }
 
+  // An event that is recorded on `stream`.
+  static CUevent RecordOn(CUstream stream) {
+    CUevent event = nullptr;
+    EXPECT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuEventRecord(event, stream), CUDA_SUCCESS);
+    return event;
+  }
+  // Without waiting for any other stream.
+  int ReadBesides() const {
+    const CUstream stream = Create(CU_STREAM_NON_BLOCKING);
+    const int value = ReadThrough(stream);
+    EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+    return value;
+  }
+
   static constexpr size_t kSize = size_t{2} << 20;
   CUcontext context_ = nullptr;
   CUmemGenericAllocationHandle handle_ = 0;
@@ -83,6 +98,57 @@ TEST_F(DefaultStreamTest, IsNotWaitedForByANonBlockingStream) {
   const CUstream stream = Create(CU_STREAM_NON_BLOCKING);
   EXPECT_EQ(cuMemsetD8_v2(address_, 2, 1), CUDA_SUCCESS);
   EXPECT_EQ(ReadThrough(stream), 1);
+  EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+}
+
+TEST_F(DefaultStreamTest, HasAnEventReachedAfterTheWorkOfAnOrdinaryStream) {
+  const CUstream stream = Create(0);
+  EXPECT_EQ(cuMemsetD8Async(address_, 2, 1, stream), CUDA_SUCCESS);
+  const CUevent event = RecordOn(nullptr);
+  EXPECT_EQ(cuEventSynchronize(event), CUDA_SUCCESS);
+  EXPECT_EQ(ReadBesides(), 2);
+  EXPECT_EQ(cuEventDestroy_v2(event), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+}
+
+TEST_F(DefaultStreamTest, HasItsWorkDoneBeforeAnEventOfAnOrdinaryStream) {
+  const CUstream stream = Create(0);
+  EXPECT_EQ(cuMemsetD8_v2(address_, 2, 1), CUDA_SUCCESS);
+  const CUevent event = RecordOn(stream);
+  EXPECT_EQ(cuEventSynchronize(event), CUDA_SUCCESS);
+  EXPECT_EQ(ReadBesides(), 2);
+  EXPECT_EQ(cuEventDestroy_v2(event), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+}
+
+TEST_F(DefaultStreamTest, IsSynchronizedWithTheWorkOfAnOrdinaryStream) {
+  const CUstream stream = Create(0);
+  EXPECT_EQ(cuMemsetD8Async(address_, 2, 1, stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(ReadBesides(), 2);
+  EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+}
+
+TEST_F(DefaultStreamTest, IsNotDoneBeforeTheWorkOfAnOrdinaryStream) {
+  const CUstream stream = Create(0);
+  EXPECT_EQ(cuMemsetD8Async(address_, 2, 1, stream), CUDA_SUCCESS);
+  while (cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY) {
+  }
+  EXPECT_EQ(ReadBesides(), 2);
+  EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+}
+
+// A wait is an action as a launch is: behind it, ordinary streams come after one another.
+TEST_F(DefaultStreamTest, OrdersOtherStreamsByAWaitForAnEvent) {
+  const CUstream stream = Create(0);
+  const CUstream other = Create(0);
+  const CUevent reached = RecordOn(nullptr);
+  EXPECT_EQ(cuEventSynchronize(reached), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8Async(address_, 2, 1, stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitEvent(nullptr, reached, 0), CUDA_SUCCESS);
+  EXPECT_EQ(ReadThrough(other), 2);
+  EXPECT_EQ(cuEventDestroy_v2(reached), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy_v2(other), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
 }
 
