@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
-#include <unordered_set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -12,6 +11,7 @@
 #include "conformance/random/print_sequence.h"
 #include "conformance/random/random_call.h"
 #include "conformance/small_scope/alphabet.h"
+#include "conformance/small_scope/breadth_first.h"
 #include "conformance/small_scope/words.h"
 
 namespace twinmmu::conformance::small_scope {
@@ -21,8 +21,6 @@ using random::Call;
 using random::Checker;
 using random::Difference;
 using random::Step;
-
-using Path = std::vector<uint8_t>;  // numbers of calls
 
 // An implementation with its model, and what both were told.
 class Player {
@@ -101,6 +99,7 @@ class Player {
   size_t noticed_by_this_ = 0;
 };
 
+// All implementations, side by side.
 class Searcher {
  public:
   Searcher(const std::vector<OpenSide>& sides, const Limits& limits)
@@ -113,24 +112,13 @@ class Searcher {
       const absl::Status opened = player.Open();
       if (!opened.ok()) return opened;
     }
-    if (!Replay({})) return figures_;
-    seen_.insert(ShapeOf(players_[0].checker()));
-    std::vector<Path> border = {{}};
-    for (int made = 0; made <= limits_.length && figures_.difference.empty(); ++made) {
-      figures_.states.push_back(border.size());
-      next_.clear();
-      for (const Path& path : border) {
-        if (made == limits_.length || !Expand(path)) break;
-      }
-      figures_.diagnostics = players_[0].noticed();
-      if (limits_.reached != nullptr) limits_.reached(figures_);
-      border.swap(next_);
-    }
+    SearchBreadthFirst(*this, static_cast<size_t>(limits_.length));
+    figures_.diagnostics = players_[0].noticed();
     return figures_;
   }
 
- private:
-  // Brings all implementations to a state.
+  // --- Of a machine in breadth_first.h
+  size_t calls() const { return alphabet_.size(); }
   bool Replay(const Path& path) {
     for (Player& player : players_) {
       if (!Passes(player, player.StartAnew())) return false;
@@ -142,27 +130,23 @@ class Searcher {
     return true;
   }
 
-  // Makes every call in the state at the end of `path`. What changes nothing leaves the machines
-  // there for the next call.
-  bool Expand(const Path& path) {
-    if (!Replay(path)) return false;
-    const std::string before = ShapeOf(players_[0].checker());
-    for (size_t i = 0; i < alphabet_.size(); ++i) {
-      if (!IsOffered(alphabet_[i], players_[0].checker())) continue;
-      ++figures_.transitions;
-      if (!MakeAndCompare(alphabet_[i])) return false;
-      if (players_[0].refused()) ++figures_.refused;
-      std::string after = ShapeOf(players_[0].checker());
-      if (after == before) continue;
-      if (seen_.insert(std::move(after)).second) {
-        next_.push_back(path);
-        next_.back().push_back(static_cast<uint8_t>(i));
-      }
-      if (!Replay(path)) return false;
-    }
+  bool IsOffered(size_t call) const {
+    return small_scope::IsOffered(alphabet_[call], players_[0].checker());
+  }
+  bool Make(size_t call) {
+    ++figures_.transitions;
+    if (!MakeAndCompare(alphabet_[call])) return false;
+    if (players_[0].refused()) ++figures_.refused;
     return true;
   }
+  std::string Shape() const { return ShapeOf(players_[0].checker()); }
+  void Reached(uint64_t states) {
+    figures_.states.push_back(states);
+    figures_.diagnostics = players_[0].noticed();
+    if (limits_.reached != nullptr) limits_.reached(figures_);
+  }
 
+ private:
   bool MakeAndCompare(const Call& call) {
     for (Player& player : players_) {
       if (!Passes(player, player.Do(call))) return false;
@@ -196,8 +180,6 @@ class Searcher {
   const Limits& limits_;
   const std::vector<Call> alphabet_;
   std::vector<Player> players_;
-  std::unordered_set<std::string> seen_;
-  std::vector<Path> next_;
   Figures figures_;
 };
 

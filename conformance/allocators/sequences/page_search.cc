@@ -5,16 +5,17 @@
 #include <memory>
 #include <set>
 #include <sstream>
-#include <unordered_set>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "api/allocators/virtual_memory_pool.h"
 #include "api/testing/fault_injecting.h"
 #include "api/testing/fault_plan.h"
 #include "api/testing/forwarding.h"
+#include "conformance/small_scope/breadth_first.h"
 
 namespace twinmmu::conformance {
 namespace {
@@ -224,7 +225,7 @@ class PagePlayer {
   bool refused_ = false;
 };
 
-using Path = std::vector<size_t>;  // numbers of calls
+using small_scope::Path;
 
 class PageSearcher {
  public:
@@ -232,65 +233,45 @@ class PageSearcher {
       : player_(vmm, executor, machine), calls_(AllPageCalls(machine)) {}
 
   PageFigures Run(std::optional<size_t> length) {
-    if (!Passes({}, player_.Open()) || !Replay({})) return figures_;
-    seen_.insert(player_.model().Shape());
-    std::vector<Path> border = {{}};
-    while (!border.empty()) {
-      figures_.states.push_back(border.size());
-      if (length.has_value() && figures_.states.size() > *length) break;
-      next_.clear();
-      for (const Path& path : border) {
-        if (!Expand(path)) return figures_;
-      }
-      border.swap(next_);
-    }
+    if (Passes(player_.Open())) small_scope::SearchBreadthFirst(*this, length);
     return figures_;
   }
 
- private:
+  // --- Of a machine in breadth_first.h
+  size_t calls() const { return calls_.size(); }
   bool Replay(const Path& path) {
-    if (!Passes(path, player_.StartAnew())) return false;
-    for (const size_t number : path) {
-      if (!Passes(path, player_.Do(calls_[number]))) return false;
+    made_.clear();
+    if (!Passes(player_.StartAnew())) return false;
+    for (const uint8_t number : path) {
+      if (!Do(number)) return false;
     }
     return true;
   }
-
-  // Makes every call in the state at the end of `path`. What changes nothing leaves the pool there
-  // for the next call.
-  bool Expand(const Path& path) {
-    if (!Replay(path)) return false;
-    const std::string before = player_.model().Shape();
-    for (size_t i = 0; i < calls_.size(); ++i) {
-      Path longer = path;
-      longer.push_back(i);
-      ++figures_.transitions;
-      if (!Passes(longer, player_.Do(calls_[i]))) return false;
-      if (player_.refused()) ++figures_.refused;
-      const std::string after = player_.model().Shape();
-      if (after == before) continue;
-      if (seen_.insert(after).second) next_.push_back(std::move(longer));
-      if (!Replay(path)) return false;
-    }
+  bool IsOffered(size_t /*call*/) const { return true; }
+  bool Make(size_t call) {
+    ++figures_.transitions;
+    if (!Do(call)) return false;
+    if (player_.refused()) ++figures_.refused;
     return true;
   }
+  std::string Shape() const { return player_.model().Shape(); }
+  void Reached(uint64_t states) { figures_.states.push_back(states); }
 
-  bool Passes(const Path& path, const absl::Status& status) {
-    return Passes(path, status.ok() ? "" : status.ToString());
+ private:
+  bool Do(size_t call) {
+    made_.push_back(ToString(calls_[call]));
+    return Passes(player_.Do(calls_[call]));
   }
-  bool Passes(const Path& path, const std::string& difference) {
+  bool Passes(const absl::Status& status) { return Passes(status.ok() ? "" : status.ToString()); }
+  bool Passes(const std::string& difference) {
     if (difference.empty()) return true;
-    figures_.difference = absl::StrCat(difference, ", after\n");
-    for (const size_t number : path) {
-      absl::StrAppend(&figures_.difference, "  ", ToString(calls_[number]), "\n");
-    }
+    figures_.difference = absl::StrCat(difference, ", after\n  ", absl::StrJoin(made_, "\n  "));
     return false;
   }
 
   PagePlayer player_;
   const std::vector<PageCall> calls_;
-  std::unordered_set<std::string> seen_;
-  std::vector<Path> next_;
+  std::vector<std::string> made_;  // since the pool is there
   PageFigures figures_;
 };
 

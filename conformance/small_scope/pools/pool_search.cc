@@ -2,16 +2,14 @@
 
 #include <cstddef>
 #include <numeric>
-#include <unordered_set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "conformance/small_scope/breadth_first.h"
 
 namespace twinmmu::conformance::small_scope {
 namespace {
-
-using Path = std::vector<uint8_t>;  // numbers of steps
 
 std::string InWords(const PoolAnswer& answer) {
   const auto code = static_cast<int>(answer.code);
@@ -21,33 +19,18 @@ std::string InWords(const PoolAnswer& answer) {
 
 class PoolSearcher {
  public:
-  PoolSearcher(PoolMachine* machine, const PoolRules& rules)
-      : machine_(*machine), rules_(rules), steps_(PoolSteps()), model_(rules) {}
+  PoolSearcher(PoolMachine* machine, const PoolRules& rules,
+               const std::function<void(const PoolFigures&)>& reached)
+      : machine_(*machine), rules_(rules), reached_(reached), steps_(PoolSteps()), model_(rules) {}
 
-  PoolFigures Run(int length, const std::function<void(const PoolFigures&)>& reached) {
-    seen_.insert(model_.Shape());
-    std::vector<Path> border = {{}};
-    for (int made = 0; !border.empty() && !differs(); ++made) {
-      figures_.states.push_back(border.size());
-      next_.clear();
-      for (const Path& path : border) {
-        if (made == length || !Expand(path)) break;
-      }
-      if (reached != nullptr) reached(figures_);
-      if (made == length) break;
-      border.swap(next_);
-    }
-    figures_.complete = border.empty() && !differs();
+  PoolFigures Run(int length) {
+    figures_.complete = SearchBreadthFirst(*this, static_cast<size_t>(length));
     End();
     return figures_;
   }
 
- private:
-  bool differs() const { return !figures_.difference.empty(); }
-
-  bool End() { return !begun_ || Passes(machine_.End()); }
-
-  // Brings the machine to a state.
+  // --- Of a machine in breadth_first.h
+  size_t calls() const { return steps_.size(); }
   bool Replay(const Path& path) {
     if (!End()) return false;
     begun_ = true;
@@ -60,29 +43,25 @@ class PoolSearcher {
     return true;
   }
 
-  // Makes every step in the state at the end of `path`. What changes nothing leaves the machine
-  // there for the next step.
-  bool Expand(const Path& path) {
-    if (!Replay(path)) return false;
-    if (!model_.IsInView()) {
-      ++figures_.out_of_view;
-      return true;
-    }
-    const std::string before = model_.Shape();
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      if (!model_.IsOffered(steps_[i])) continue;
-      ++figures_.transitions;
-      if (!Make(steps_[i]) || !Passes(machine_.Compare(model_))) return false;
-      std::string after = model_.Shape();
-      if (after == before) continue;
-      if (seen_.insert(std::move(after)).second) {
-        next_.push_back(path);
-        next_.back().push_back(static_cast<uint8_t>(i));
-      }
-      if (!Replay(path)) return false;
-    }
-    return true;
+  bool IsOffered(size_t step) {
+    if (model_.IsInView()) return model_.IsOffered(steps_[step]);
+    figures_.out_of_view += step == 0;  // once in each state
+    return false;
   }
+  bool Make(size_t step) {
+    ++figures_.transitions;
+    return Make(steps_[step]) && Passes(machine_.Compare(model_));
+  }
+  std::string Shape() const { return model_.Shape(); }
+  void Reached(uint64_t states) {
+    figures_.states.push_back(states);
+    if (reached_ != nullptr) reached_(figures_);
+  }
+
+ private:
+  bool differs() const { return !figures_.difference.empty(); }
+
+  bool End() { return !begun_ || Passes(machine_.End()); }
 
   bool Make(const PoolStep& step) {
     made_.push_back(Print(step));
@@ -101,12 +80,11 @@ class PoolSearcher {
 
   PoolMachine& machine_;
   const PoolRules rules_;
+  const std::function<void(const PoolFigures&)>& reached_;
   const std::vector<PoolStep> steps_;
   PoolModel model_;
   bool begun_ = false;
   std::vector<std::string> made_;
-  std::unordered_set<std::string> seen_;
-  std::vector<Path> next_;
   PoolFigures figures_;
 };
 
@@ -118,7 +96,7 @@ uint64_t PoolFigures::all_states() const {
 
 PoolFigures SearchPools(PoolMachine* machine, const PoolRules& rules, int length,
                         const std::function<void(const PoolFigures&)>& reached) {
-  return PoolSearcher(machine, rules).Run(length, reached);
+  return PoolSearcher(machine, rules, reached).Run(length);
 }
 
 }  // namespace twinmmu::conformance::small_scope
