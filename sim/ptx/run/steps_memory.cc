@@ -82,13 +82,18 @@ __attribute__((always_inline)) inline void WriteLanes(Warp& warp, const Step& st
   }
 }
 
+// A vector that may lie anywhere: clang takes it for aligned unless it is packed.
+struct __attribute__((packed, may_alias)) Chunk {
+  uint64_t words __attribute__((vector_size(32)));
+};
+
 // 32 bytes at a time: stores of 64 take twice as long on some processors that have them. Volatile,
 // so that none is made of smaller parts.
 template <size_t kBytes>
 __attribute__((always_inline)) inline void MoveWords(char* to, const char* from) {
-  using Chunk = uint64_t __attribute__((vector_size(32), aligned(2), may_alias));
   for (size_t i = 0; i < kBytes; i += sizeof(Chunk)) {
-    *reinterpret_cast<volatile Chunk*>(to + i) = *reinterpret_cast<const volatile Chunk*>(from + i);
+    reinterpret_cast<volatile Chunk*>(to + i)->words =
+        reinterpret_cast<const volatile Chunk*>(from + i)->words;
   }
 }
 
