@@ -195,6 +195,7 @@ set(twinmmu_testing_private_dependencies
 set(twinmmu_sim_sources
   sim/base/fork_count.cc
   sim/base/striped_mutex.cc
+  sim/base/visible_mutex.cc
   sim/base/word_copies.cc
   sim/calls/arrays/array_images.cc
   sim/calls/arrays/array_layout.cc
