@@ -116,11 +116,17 @@ void PoolCalls::ReleaseChunk(PoolState* pool, const AddressRange& chunk) {
 
 // Where the program has no memory for it, more stays for the next time.
 void PoolCalls::Release(PoolState* pool, Bytes keep) {
+  const auto has_too_much = [&] {
+    const Bytes committed = pool->spans.committed();
+    return keep < committed && committed - keep >= PoolSpans::kChunk;
+  };
   try {
-    for (const AddressRange& chunk : pool->spans.FreeChunks()) {
-      const Bytes committed = pool->spans.committed();
-      if (keep >= committed || committed - keep < PoolSpans::kChunk) break;
-      ReleaseChunk(pool, chunk);
+    // Most often a pool keeps all, and need not be searched.
+    if (has_too_much()) {
+      for (const AddressRange& chunk : pool->spans.FreeChunks()) {
+        if (!has_too_much()) break;
+        ReleaseChunk(pool, chunk);
+      }
     }
   } catch (const std::bad_alloc&) {
   }

@@ -5,8 +5,18 @@
 #include "sim/base/striped_mutex.h"
 #include "sim/calls/vmm/simulated_vmm.h"
 #include "sim/diagnostics/call_record.h"
+#include "sim/state/simulator_state.h"
 
 namespace twinmmu {
+namespace {
+
+// Those that a plain call of `range` takes; none: there can be no plain one.
+StripedMutex::Stripes PlainStripesOf(const SimulatorState& state, const AddressRange& range) {
+  const bool is_granular = state.mmu.IsGranular(range.base.value() | range.size.value());
+  return is_granular && state.HasPlainMemory() ? state.mmu.StripesOf(range) : 0;
+}
+
+}  // namespace
 
 // Memory of a device for which nothing special holds, and that a handle keeps.
 bool SimulatedVmm::IsPlain(const AllocationRecord& allocation) const {
@@ -36,9 +46,8 @@ bool SimulatedVmm::AreWholeMappings(const PageTable::OwnEntries& entries, uint64
 
 bool SimulatedVmm::MapPlainly(CallRecord& call, const AddressRange& range,
                               AllocationHandle handle) {
-  const StripedMutex::Stripes stripes = mmu_.StripesOf(range);
-  if (stripes == 0 || !state_.HasPlainMemory()) return false;
-  if (!mmu_.IsGranular(range.base.value() | range.size.value())) return false;
+  const StripedMutex::Stripes stripes = PlainStripesOf(state_, range);
+  if (stripes == 0) return false;
   const StripesLock lock(mmu_.mutex, stripes);
   const AllocationRecord* const allocation = mmu_.memory.Find(handle);
   if (allocation == nullptr || !IsPlain(*allocation)) return false;
@@ -67,9 +76,8 @@ bool SimulatedVmm::MapPlainly(CallRecord& call, const AddressRange& range,
 
 bool SimulatedVmm::SetAccessPlainly(CallRecord& call, const AddressRange& range,
                                     absl::Span<const AccessGrant> grants) {
-  const StripedMutex::Stripes stripes = mmu_.StripesOf(range);
-  if (stripes == 0 || !state_.HasPlainMemory()) return false;
-  if (!mmu_.IsGranular(range.base.value() | range.size.value())) return false;
+  const StripedMutex::Stripes stripes = PlainStripesOf(state_, range);
+  if (stripes == 0) return false;
   const PageEdit edit = EditOf(grants);
   for (const AccessGrant& grant : grants) {
     if (mmu_.IndexOf(grant.location) == mmu_.host) return false;
@@ -95,9 +103,8 @@ bool SimulatedVmm::SetAccessPlainly(CallRecord& call, const AddressRange& range,
 }
 
 bool SimulatedVmm::UnmapPlainly(CallRecord& call, const AddressRange& range) {
-  const StripedMutex::Stripes stripes = mmu_.StripesOf(range);
-  if (stripes == 0 || !state_.HasPlainMemory()) return false;
-  if (!mmu_.IsGranular(range.base.value() | range.size.value())) return false;
+  const StripedMutex::Stripes stripes = PlainStripesOf(state_, range);
+  if (stripes == 0) return false;
   const uint64_t first = mmu_.PageOf(range.base);
   const uint64_t end = first + mmu_.PagesIn(range.size);
   const StripesLock lock(mmu_.mutex, stripes);
