@@ -22,6 +22,18 @@ void InThreads(int count, const Body& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
+constexpr uint64_t kForEver = 10'000'000;
+
+// Until a reader that counts its rounds makes no more, or has made so many.
+void WaitUntilKeptOut(const std::atomic<uint64_t>& rounds) {
+  uint64_t seen = 0;
+  for (int idle = 0; idle < 100'000 && rounds < kForEver; ++idle) {
+    std::this_thread::yield();
+    if (rounds != seen) idle = 0;
+    seen = rounds;
+  }
+}
+
 // Readers are in together: each of these waits for the other one inside.
 TEST(StripedMutexTest, ReadersShare) {
   StripedMutex mutex;
@@ -60,7 +72,6 @@ TEST(StripedMutexTest, AWriterIsAlone) {
 // A reader that comes after a writer that waits is kept out: while this test reads, another reader
 // goes in and out until the writer has come, and not for ever.
 TEST(StripedMutexTest, AWriterGetsItsTurn) {
-  constexpr uint64_t kForEver = 10'000'000;
   StripedMutex mutex;
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> rounds{0};
@@ -72,12 +83,7 @@ TEST(StripedMutexTest, AWriterGetsItsTurn) {
       ++rounds;
     }
   });
-  uint64_t seen = 0;
-  for (int idle = 0; idle < 100'000 && rounds < kForEver; ++idle) {
-    std::this_thread::yield();
-    if (rounds != seen) idle = 0;
-    seen = rounds;
-  }
+  WaitUntilKeptOut(rounds);
   stop = true;
   mutex.unlock_shared();
   reader.join();
@@ -184,7 +190,6 @@ TEST(StripedMutexTest, SeveralStripesAreTakenTogether) {
 
 // A writer, of a stripe or the whole, keeps out who shares that stripe after it has come.
 TEST(StripedMutexTest, AWriterGetsItsTurnBeforeReadersOfAStripe) {
-  constexpr uint64_t kForEver = 10'000'000;
   for (const bool whole : {false, true}) {
     StripedMutex mutex;
     std::atomic<bool> stop{false};
@@ -208,12 +213,7 @@ TEST(StripedMutexTest, AWriterGetsItsTurnBeforeReadersOfAStripe) {
         ++rounds;
       }
     });
-    uint64_t seen = 0;
-    for (int idle = 0; idle < 100'000 && rounds < kForEver; ++idle) {
-      std::this_thread::yield();
-      if (rounds != seen) idle = 0;
-      seen = rounds;
-    }
+    WaitUntilKeptOut(rounds);
     stop = true;
     first.join();
     reader.join();

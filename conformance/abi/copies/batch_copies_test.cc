@@ -87,6 +87,19 @@ class BatchCopiesTest : public ContextTest {
     return Read(to_, kSize);
   }
 
+  // Of three copies, the first of 4 bytes: that one is made, and the second one named.
+  void ExpectTheSecondFails(CUdeviceptr (&to)[3], CUdeviceptr (&from)[3], size_t (&sizes)[3]) {
+    Attributes attributes = kInStreamOrder;
+    size_t first = 0;
+    size_t failed = 77;
+    EXPECT_EQ(copy_batch_12(to, from, sizes, 3, &attributes, &first, 1, &failed, stream_),
+              CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(failed, 1u);
+    Content expected(kSize);
+    for (size_t i = 0; i < 4; ++i) expected[i] = Numbered(kSize)[i];
+    EXPECT_EQ(Result(), expected);
+  }
+
   CUstream stream_ = nullptr;
   CUdeviceptr from_ = 0;
   CUdeviceptr to_ = 0;
@@ -142,30 +155,14 @@ TEST_F(BatchCopiesTest, TheOneThatFailsIsNamed) {
   CUdeviceptr to[] = {to_, denied.address(), to_ + 8};
   CUdeviceptr from[] = {from_, from_, from_};
   size_t sizes[] = {4, 4, 4};
-  Attributes attributes = kInStreamOrder;
-  size_t first = 0;
-  size_t failed = 77;
-  EXPECT_EQ(copy_batch_12(to, from, sizes, 3, &attributes, &first, 1, &failed, stream_),
-            CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(failed, 1u);
-  Content expected(kSize);
-  for (size_t i = 0; i < 4; ++i) expected[i] = Numbered(kSize)[i];
-  EXPECT_EQ(Result(), expected);
+  ExpectTheSecondFails(to, from, sizes);
 }
 
 TEST_F(BatchCopiesTest, ACopyOfNothingIsRefusedBehindThoseBeforeIt) {
   CUdeviceptr to[] = {to_, to_ + 4, to_ + 8};
   CUdeviceptr from[] = {from_, from_ + 4, from_ + 8};
   size_t sizes[] = {4, 0, 4};
-  Attributes attributes = kInStreamOrder;
-  size_t first = 0;
-  size_t failed = 77;
-  EXPECT_EQ(copy_batch_12(to, from, sizes, 3, &attributes, &first, 1, &failed, stream_),
-            CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(failed, 1u);
-  Content expected(kSize);
-  for (size_t i = 0; i < 4; ++i) expected[i] = Numbered(kSize)[i];
-  EXPECT_EQ(Result(), expected);
+  ExpectTheSecondFails(to, from, sizes);
 }
 
 TEST_F(BatchCopiesTest, WhatIsNoCopysFaultIsNobodys) {
