@@ -3,7 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
+#include <vector>
 
 #include "conformance/abi/abi_fixtures.h"
 
@@ -90,6 +93,27 @@ TEST_F(ForkTest, ChildIsRefusedWithoutAContextToo) {
     EXPECT_EQ(cuDeviceGetCount(&count), CUDA_ERROR_NOT_INITIALIZED);
     EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_ERROR_NOT_INITIALIZED);
   }));
+}
+
+// At the fork the others are in any part of calls that fail.
+TEST_F(ForkTest, ChildIsRefusedWhateverOtherThreadsOfItsParentDo) {
+  if (RanInNewProcess()) return;
+  EXPECT_EQ(cuInit(0), CUDA_SUCCESS);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&] {
+      while (!stop) EXPECT_EQ(cuMemAddressFree(1, 1), CUDA_ERROR_INVALID_VALUE);
+    });
+  }
+  for (int i = 0; i < 300 && !HasFailure(); ++i) {
+    EXPECT_TRUE(HoldsInChild([] {
+      alarm(10);  // ends a child that waits for a thread that it does not have
+      EXPECT_EQ(cuMemAddressFree(1, 1), CUDA_ERROR_NOT_INITIALIZED);
+    }));
+  }
+  stop = true;
+  for (std::thread& other : others) other.join();
 }
 
 TEST_F(ForkTest, ChildInitialisesWhatItsParentDidNot) {

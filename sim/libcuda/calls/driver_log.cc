@@ -1,7 +1,6 @@
 #include "sim/libcuda/calls/driver_log.h"
 
 #include <pthread.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -24,31 +23,15 @@ constexpr int kError = 0;  // CU_LOG_LEVEL_ERROR
 
 thread_local bool in_callback = false;
 
-// "[02:54:27.812][139690696034112][CUDA][E] Requested 0 byte allocation\n"
-std::string LineOf(absl::string_view message) {
-  timeval now = {};
-  gettimeofday(&now, nullptr);
-  tm local = {};
-  localtime_r(&now.tv_sec, &local);
-  char time[32];
-  const size_t size = std::strftime(time, sizeof(time), "%T", &local);
-  std::snprintf(time + size, sizeof(time) - size, ".%03d", static_cast<int>(now.tv_usec / 1000));
-  return absl::StrCat("[", time, "][", static_cast<uint64_t>(pthread_self()), "][CUDA][E] ",
-                      message, "\n");
-}
-
 }  // namespace
 
-std::atomic<DriverLog*> DriverLog::log_{nullptr};
+// When the library is loaded: a process that is forked while a thread made it would wait for that.
+std::atomic<DriverLog*> DriverLog::log_{[] {
+  pthread_atfork(nullptr, nullptr, AfterFork);
+  return new DriverLog;
+}()};
 
-DriverLog& DriverLog::Get() {
-  static const int followed = [] {
-    log_ = new DriverLog;
-    return pthread_atfork(nullptr, nullptr, AfterFork);
-  }();
-  static_cast<void>(followed);
-  return *log_.load(std::memory_order_acquire);
-}
+DriverLog& DriverLog::Get() { return *log_.load(std::memory_order_acquire); }
 
 void DriverLog::AfterFork() {
   log_ = new DriverLog;
@@ -88,9 +71,21 @@ void DriverLog::End(Listener* listener) {
   returned_.notify_all();
 }
 
+// "[02:54:27.812][139690696034112][CUDA][E] Requested 0 byte allocation\n"
+std::string DriverLog::InWords(const Line& line) {
+  tm local = {};
+  localtime_r(&line.time.tv_sec, &local);
+  char time[32];
+  const size_t size = std::strftime(time, sizeof(time), "%T", &local);
+  std::snprintf(time + size, sizeof(time) - size, ".%03d",
+                static_cast<int>(line.time.tv_usec / 1000));
+  return absl::StrCat("[", time, "][", line.thread, "][CUDA][E] ", line.message, "\n");
+}
+
 void DriverLog::Say(absl::string_view message) {
   try {
-    std::string line = LineOf(message);
+    Line line{{}, static_cast<uint64_t>(pthread_self()), std::string(message)};
+    gettimeofday(&line.time, nullptr);
     std::vector<std::shared_ptr<Listener>> listeners;
     {
       const std::lock_guard lock(mutex_);
@@ -121,15 +116,14 @@ std::string DriverLog::Lines(uint32_t first, size_t room, bool* cut, uint32_t* e
   const std::lock_guard lock(mutex_);
   *end = end_;
   const size_t asked = std::min<size_t>(end_ - std::min(first, end_), lines_.size());
-  size_t size = 0;
   size_t count = 0;
-  while (count < asked && size + lines_[lines_.size() - 1 - count].size() <= room) {
-    size += lines_[lines_.size() - 1 - count].size();
-    ++count;
+  std::string text;
+  for (; count < asked; ++count) {
+    std::string line = InWords(lines_[lines_.size() - 1 - count]);
+    if (text.size() + line.size() > room) break;
+    text = std::move(line) + text;
   }
   *cut = count < asked;
-  std::string text;
-  for (size_t i = lines_.size() - count; i < lines_.size(); ++i) text += lines_[i];
   return text;
 }
 

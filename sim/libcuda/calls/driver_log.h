@@ -3,6 +3,8 @@
 #ifndef TWINMMU_SIM_LIBCUDA_CALLS_DRIVER_LOG_H_
 #define TWINMMU_SIM_LIBCUDA_CALLS_DRIVER_LOG_H_
 
+#include <sys/time.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -51,6 +53,15 @@ class DriverLog {
     bool listens = true;
     int calls = 0;  // that go on
   };
+  // In parts, as few lines are ever read, and the host's time as people have it takes a lock that a
+  // forked process may find held.
+  struct Line {
+    timeval time;
+    uint64_t thread;
+    std::string message;
+  };
+  static std::string InWords(const Line& line);
+
   // A call of it; false: it no longer listens.
   bool Begin(Listener* listener);
   void End(Listener* listener);
@@ -60,7 +71,7 @@ class DriverLog {
   std::condition_variable returned_;
   std::map<uint64_t, std::shared_ptr<Listener>> listeners_;
   uint64_t last_handle_ = 0;
-  std::deque<std::string> lines_;
+  std::deque<Line> lines_;
   uint32_t end_ = 0;  // behind the last of lines_
 };
 

@@ -12,7 +12,6 @@
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/checkpoints/checkpoints.h"
 #include "sim/libcuda/calls/driver_log.h"
-#include "sim/libcuda/error_texts.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -105,8 +104,9 @@ namespace {
     const bool about_it = words.substr(0, prefix.size()) == prefix;
     if (about_it) DriverLog::Get().Say(words.substr(prefix.size()));
     last_words[0] = '\0';
-    DriverLog::Get().Say(absl::StrCat("Returning ", static_cast<int>(result), " (",
-                                      ErrorName(result), ") from ", kSymbols[site.symbol].symbol));
+    const std::string name = DriverCodeName(static_cast<DriverCode>(result));
+    DriverLog::Get().Say(absl::StrCat("Returning ", static_cast<int>(result), " (", name, ") from ",
+                                      kSymbols[site.symbol].symbol));
   } catch (const std::bad_alloc&) {
   }
 }
