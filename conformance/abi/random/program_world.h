@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
+#include <memory>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -23,6 +26,15 @@ struct RandomBlock {
   CUdeviceptr base = 0;
   size_t size = 0;
   bool in_graph = false;  // whose work must find it, or the genuine driver ends the process
+};
+
+// Of an allocation in chunks of a reservation.
+struct RandomMapping {
+  std::string reservation;
+  size_t chunk = 0;
+  size_t chunks = 0;
+  CUmemGenericAllocationHandle handle = 0;
+  std::string allocation;
 };
 
 template <typename Handle>
@@ -77,6 +89,10 @@ class ProgramWorld {
   const RandomObject<Handle>& One(const RandomObjects<Handle>& all) {
     return all[Below(all.size())];
   }
+  template <typename T>
+  const T& One(const std::vector<T>& all) {
+    return all[Below(all.size())];
+  }
   const RandomBlock& OneBlock() { return blocks[Below(blocks.size())]; }
   // A part of a block, of at most `most` bytes.
   RandomBlock Part(size_t most = 1 << 16);
@@ -115,6 +131,20 @@ class ProgramWorld {
   RandomObjects<CUmodule> modules{"m"};
   RandomObjects<CUdeviceptr> reservations{"r"};
   RandomObjects<CUmemGenericAllocationHandle> allocations{"c"};
+  RandomObjects<CUarray> arrays{"y"};
+  RandomObjects<CUmipmappedArray> mipmaps{"u"};  // their kind is the number of their levels
+  RandomObjects<CUtexObject> textures{"t"};      // their kind is what they show
+  RandomObjects<CUsurfObject> surfaces{"z"};     // and theirs
+  std::map<std::string, CUDA_ARRAY3D_DESCRIPTOR> shapes;  // of arrays and mipmaps
+  std::map<std::string, CUDA_RESOURCE_DESC> resources;    // of textures and surfaces
+  RandomObjects<void*> libraries{"l"};
+  RandomObjects<void*> kernels{"k"};         // their kind is the name of the library
+  RandomObjects<CUfunction> functions{"f"};  // and theirs that of the module or kernel
+  RandomObjects<CUcontext> other_contexts{"d"};
+  std::set<std::string> managed;        // names of blocks
+  std::vector<RandomBlock> registered;  // of the host
+  std::vector<RandomMapping> mappings;
+  std::shared_ptr<struct NodeWorld> nodes_that_run;
   CUcontext context = nullptr;      // the current one
   std::vector<CUcontext> contexts;  // of all devices
 
@@ -130,14 +160,46 @@ struct RandomStep {
 };
 using RandomSteps = std::vector<RandomStep>;
 
+// What all programs do.
 RandomSteps MemorySteps();
 RandomSteps CopySteps();
 RandomSteps StreamSteps();
+// usual/
 RandomSteps PoolSteps();
 RandomSteps GraphSteps();
 RandomSteps ModuleSteps();
 RandomSteps ContextSteps();
 RandomSteps DeviceSteps();  // of programs with two devices
+// arrays/
+RandomSteps ArraySteps();
+RandomSteps ArrayCopySteps();
+RandomSteps BoxSteps();
+RandomSteps TextureSteps();
+RandomSteps TensorMapSteps();
+// captures/
+RandomSteps CaptureSteps();
+RandomSteps NodeSteps();
+RandomSteps NodeQuestionSteps();
+RandomSteps NodeObjectSteps();
+RandomSteps NodeExecutableSteps();
+// kernels/
+RandomSteps LibrarySteps();
+RandomSteps FunctionSteps();
+RandomSteps LaunchSteps();
+RandomSteps OccupancySteps();
+// memory/
+RandomSteps ManagedSteps();
+RandomSteps BatchSteps();
+RandomSteps HostSteps();
+RandomSteps PointerSteps();
+RandomSteps MappingSteps();
+RandomSteps MappedCopySteps();
+// waits/
+RandomSteps WaitSteps();
+RandomSteps StreamSettingSteps();
+RandomSteps ContextStackSteps();
+RandomSteps GreenContextSteps();
+RandomSteps SymbolSteps();
 
 }  // namespace twinmmu::abi
 

@@ -27,13 +27,38 @@ void SayContents(ProgramWorld& world) {
   }
 }
 
-// Kernels and graphs of one device would not survive to find memory of the other.
-RandomSteps StepsOf(int devices) {
-  std::vector<RandomSteps> groups = {MemorySteps(), CopySteps(), StreamSteps(), PoolSteps()};
-  if (devices == 1) {
-    groups.insert(groups.end(), {GraphSteps(), ModuleSteps(), ContextSteps()});
+struct Theme {
+  const char* name;
+  std::vector<RandomSteps> steps;
+};
+
+std::vector<Theme> AllThemes() {
+  return {
+      {"usual", {PoolSteps(), GraphSteps(), ModuleSteps(), ContextSteps()}},
+      {"captures",
+       {GraphSteps(), CaptureSteps(), NodeSteps(), NodeQuestionSteps(), NodeObjectSteps(),
+        NodeExecutableSteps()}},
+      {"kernels", {LibrarySteps(), FunctionSteps(), LaunchSteps(), OccupancySteps()}},
+      {"waits",
+       {WaitSteps(), StreamSettingSteps(), ContextStackSteps(), GreenContextSteps(),
+        SymbolSteps()}},
+      {"memory",
+       {ManagedSteps(), BatchSteps(), HostSteps(), PointerSteps(), MappingSteps(),
+        MappedCopySteps()}},
+      {"arrays", {ArraySteps(), ArrayCopySteps(), BoxSteps(), TextureSteps(), TensorMapSteps()}},
+  };
+}
+
+RandomSteps StepsOf(const RandomProgram& program) {
+  std::vector<RandomSteps> groups = {MemorySteps(), CopySteps(), StreamSteps()};
+  if (program.devices == 1) {
+    for (const Theme& theme : AllThemes()) {
+      if (theme.name != program.theme) continue;
+      groups.insert(groups.end(), theme.steps.begin(), theme.steps.end());
+    }
   } else {
-    groups.push_back(DeviceSteps());
+    // Kernels and graphs of one device would not survive to find memory of the other.
+    groups.insert(groups.end(), {PoolSteps(), DeviceSteps()});
   }
   RandomSteps steps;
   for (const RandomSteps& group : groups) steps.insert(steps.end(), group.begin(), group.end());
@@ -63,9 +88,9 @@ void Synchronize(ProgramWorld& world) {
   cuCtxSynchronize();
 }
 
-void RunProgram(uint64_t seed, int calls, int devices, FILE* out) {
-  ProgramWorld world(seed);
-  const RandomSteps steps = StepsOf(devices);
+void RunProgram(const RandomProgram& program, FILE* out) {
+  ProgramWorld world(program.seed);
+  const RandomSteps steps = StepsOf(program);
   size_t all = 0;
   for (const RandomStep& step : steps) all += static_cast<size_t>(step.weight);
   size_t written = 0;
@@ -75,9 +100,9 @@ void RunProgram(uint64_t seed, int calls, int devices, FILE* out) {
     }
     std::fflush(out);
   };
-  Start(world, devices);
-  for (int attempts = 0; written < static_cast<size_t>(calls) && attempts < 20 * calls;
-       ++attempts) {
+  Start(world, program.devices);
+  for (int attempts = 0;
+       written < static_cast<size_t>(program.calls) && attempts < 20 * program.calls; ++attempts) {
     size_t at = world.Below(all);
     for (const RandomStep& step : steps) {
       if (at < static_cast<size_t>(step.weight)) {
@@ -96,14 +121,20 @@ void RunProgram(uint64_t seed, int calls, int devices, FILE* out) {
 
 }  // namespace
 
-std::vector<std::string> TranscriptOf(uint64_t seed, int calls, int devices) {
+std::vector<std::string> Themes() {
+  std::vector<std::string> names;
+  for (const Theme& theme : AllThemes()) names.push_back(theme.name);
+  return names;
+}
+
+std::vector<std::string> TranscriptOf(const RandomProgram& program) {
   int ends[2];
   if (pipe(ends) != 0) return {"no pipe"};
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
     alarm(kSecondsAtMost);
-    RunProgram(seed, calls, devices, fdopen(ends[1], "w"));
+    RunProgram(program, fdopen(ends[1], "w"));
     std::_Exit(0);
   }
   close(ends[1]);

@@ -9,11 +9,21 @@
 
 namespace twinmmu::abi {
 
-// The lines of the program of that seed, run in a child process, with this many calls on the driver
-// under test and so many of its devices (1 or 2): the same on each driver that behaves the same.
-// Objects have names in the order in which they were made, and addresses are those of what they lie
-// in. If the child ends early the last line says so.
-std::vector<std::string> TranscriptOf(uint64_t seed, int calls, int devices);
+struct RandomProgram {
+  uint64_t seed = 1;
+  int calls = 400;
+  int devices = 1;  // of the driver's: 1 or 2
+  // What it does beside memory, copies and streams; one of Themes(). Those on two devices have one.
+  std::string theme = "usual";
+};
+
+// Each theme of programs on one device.
+std::vector<std::string> Themes();
+
+// The lines of the program, run in a child process on the driver under test: the same on each
+// driver that behaves the same. Objects have names in the order in which they were made, and
+// addresses are those of what they lie in. If the child ends early the last line says so.
+std::vector<std::string> TranscriptOf(const RandomProgram& program);
 
 }  // namespace twinmmu::abi
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -19,9 +20,7 @@ namespace twinmmu::abi {
 namespace {
 
 struct Recorded {
-  uint64_t seed = 0;
-  int calls = 0;
-  int devices = 1;
+  RandomProgram program;
   std::vector<std::string> lines;
   bool ended = false;  // by the genuine driver, whose next line nobody knows
 };
@@ -34,22 +33,29 @@ std::vector<std::string> recordings;  // the files
 std::string Unpacked(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string packed{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const unsigned long long size = ZSTD_getFrameContentSize(packed.data(), packed.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return "";
-  std::string text(size, '\0');
-  const size_t got = ZSTD_decompress(text.data(), text.size(), packed.data(), packed.size());
-  return ZSTD_isError(got) ? "" : text;
+  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
+                                                                          &ZSTD_freeDStream);
+  ZSTD_inBuffer from = {packed.data(), packed.size(), 0};
+  std::string text;
+  std::vector<char> piece(ZSTD_DStreamOutSize());
+  while (true) {
+    ZSTD_outBuffer to = {piece.data(), piece.size(), 0};
+    const size_t more = ZSTD_decompressStream(stream.get(), &to, &from);
+    if (ZSTD_isError(more)) return "";
+    text.append(piece.data(), to.pos);
+    if (from.pos == from.size && to.pos < to.size) return more == 0 ? text : "";
+  }
 }
 
 std::vector<Recorded> ReadRecording(const std::string& recording) {
   std::vector<Recorded> programs;
   std::istringstream in(Unpacked(recording));
   for (std::string line; std::getline(in, line);) {
-    unsigned long long seed = 0;
-    int calls = 0;
-    int devices = 1;
-    if (std::sscanf(line.c_str(), "program %llu %d %d", &seed, &calls, &devices) >= 2) {
-      programs.push_back({seed, calls, devices, {}});
+    if (line.rfind("program ", 0) == 0) {
+      RandomProgram program;
+      std::istringstream(line.substr(8)) >> program.seed >> program.calls >> program.devices >>
+          program.theme;
+      programs.push_back({program, {}});
     } else if (line.rfind(kEnded, 0) == 0) {
       programs.back().ended = true;
     } else {
@@ -81,11 +87,11 @@ TEST(TranscriptsTest, RandomProgramsAreToldWhatTheGenuineDriverTells) {
   for (const std::string& recording : recordings) {
     const std::vector<Recorded> programs = ReadRecording(recording);
     ASSERT_FALSE(programs.empty()) << recording;
-    for (const Recorded& program : programs) {
-      auto told = TranscriptOf(program.seed, program.calls, program.devices);
-      if (program.ended) told.resize(std::min(told.size(), program.lines.size()));
-      EXPECT_EQ(Difference(program.lines, told), "")
-          << "program " << program.seed << " of " << recording;
+    for (const auto& [program, lines, ended] : programs) {
+      auto told = TranscriptOf(program);
+      if (ended) told.resize(std::min(told.size(), lines.size()));
+      EXPECT_EQ(Difference(lines, told), "")
+          << "program " << program.seed << ' ' << program.theme << " of " << recording;
     }
   }
 }

@@ -1,0 +1,148 @@
+// NodeWorld: what captures and graphs of random programs work on, and the graphs that may run.
+//
+// The nodes of such a graph that touch memory are one behind the other, so that any right driver
+// leaves the same in it.
+
+#ifndef TWINMMU_CONFORMANCE_ABI_RANDOM_CAPTURES_NODE_WORLD_H_
+#define TWINMMU_CONFORMANCE_ABI_RANDOM_CAPTURES_NODE_WORLD_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "conformance/abi/driver_under_test.h"
+#include "conformance/abi/random/program_world.h"
+
+namespace twinmmu::abi {
+
+// Types of functions that our cuda.h does not have.
+struct NodeEdgeData {
+  unsigned char from_port;
+  unsigned char to_port;
+  unsigned char type;
+  unsigned char reserved[5];
+};
+struct NodeBatch {
+  CUcontext context;
+  unsigned int count;
+  CUstreamBatchMemOpParams* operations;
+  unsigned int flags;
+};
+struct NodeAlloc {
+  int type = 1;  // pinned
+  int handle_types = 0;
+  CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  void* security_attributes = nullptr;
+  size_t most = 0;
+  unsigned short usage = 0;
+  unsigned char reserved[54] = {};
+  const CUmemAccessDesc* grants = nullptr;
+  size_t grant_count = 0;
+  size_t size = 64;
+  CUdeviceptr address = 0;
+};
+struct AnyNode {
+  int type = 0;
+  int reserved0[3] = {};
+  long long of_type[29] = {};
+  long long reserved2 = 0;
+};
+
+inline constexpr Function<CUresult(CUgraph, CUgraphNode*, CUgraphNode*, NodeEdgeData*, size_t*)>
+    edges_of_graph("cuGraphGetEdges_v2");
+
+// What a node is to do, by its type, where it was rolled: pointers lead into it.
+struct NodeWork {
+  NodeWork() = default;
+  NodeWork(const NodeWork&) = delete;
+  NodeWork& operator=(const NodeWork&) = delete;
+
+  int type = 0;
+  std::string words;
+  CUDA_KERNEL_NODE_PARAMS kernel = {};
+  CUDA_MEMCPY3D copy = {};
+  CUDA_MEMSET_NODE_PARAMS fill = {};
+  CUDA_HOST_NODE_PARAMS call = {};
+  CUevent event = nullptr;
+  NodeBatch batch = {};
+
+  CUdeviceptr to = 0;
+  unsigned int value = 0;
+  void* arguments[2] = {&to, &value};
+  CUstreamBatchMemOpParams operations[2] = {};
+};
+
+struct NodeOfGraph {
+  std::string name;
+  CUgraphNode handle = nullptr;
+  int type = 0;
+  bool stays = false;  // as it is, or memory would be told that nobody filled
+};
+
+struct NodeGraph {
+  std::string name;
+  CUgraph handle = nullptr;
+  std::vector<NodeOfGraph> nodes;
+  CUgraphNode last = nullptr;  // of those that touch memory
+  std::string last_name;
+  int nodes_made = 0;
+  CUdeviceptr allocated = 0;
+  bool is_freed = false;
+  bool is_nested = false;
+  bool has_objects = false;
+};
+
+struct NodeExecutable {
+  std::string name;
+  CUgraphExec handle = nullptr;
+  NodeGraph graph;          // as it was
+  bool may_differ = false;  // after an update that failed: nobody says what it does
+};
+
+struct UserObject {
+  std::string name;
+  struct CUuserObject_st* handle = nullptr;
+  unsigned int references = 0;  // our own
+};
+
+struct NodeWorld {
+  static constexpr size_t kBytes = 4096;
+
+  CUdeviceptr memory = 0;    // of nodes
+  CUdeviceptr captured = 0;  // of captures
+  CUmodule module = nullptr;
+  CUfunction add = nullptr;  // to a word, as one operation
+  CUfunction set = nullptr;
+  std::array<CUevent, 3> events = {};
+  std::vector<NodeGraph> graphs;
+  std::vector<NodeExecutable> executables;
+  std::vector<UserObject> objects;
+  int graphs_made = 0;
+  int executables_made = 0;
+  int objects_made = 0;
+  std::atomic<int> calls{0};  // of functions of the host
+  std::atomic<int> objects_destroyed{0};
+};
+
+// Of this program. Made when it is first asked for.
+NodeWorld& NodesOf(ProgramWorld& world);
+// None: there is none.
+NodeGraph* AnyGraph(ProgramWorld& world);
+const NodeOfGraph* AnyNodeOf(ProgramWorld& world, const NodeGraph* graph);
+// What so many bytes hold, as a number.
+uint64_t HashOf(CUdeviceptr memory, size_t bytes);
+CUstreamBatchMemOpParams MemoryOperation(int type, CUdeviceptr address, uint64_t value,
+                                         unsigned int flags = 0);
+// Work for a node of that type (kernel, copy, fill, function, event, batch), sometimes impossible.
+void RollWork(ProgramWorld& world, int type, NodeWork* work);
+// "KernelNode".
+const char* NameOfWork(int type);
+// Which only some calls survive.
+bool HasNull(const NodeWork& work);
+AnyNode AsAnyNode(const NodeWork& work, CUcontext context);
+
+}  // namespace twinmmu::abi
+
+#endif  // TWINMMU_CONFORMANCE_ABI_RANDOM_CAPTURES_NODE_WORLD_H_
