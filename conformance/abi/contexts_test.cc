@@ -210,6 +210,16 @@ TEST_F(ContextsTest, NullIsNotDestroyed) {
   EXPECT_EQ(cuCtxDestroy(nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(ContextsTest, ThatMapHostMemoryGoOnToDoSo) {
+  CUcontext context = nullptr;
+  unsigned int flags = 0;
+  EXPECT_EQ(cuCtxCreate(&context, CU_CTX_MAP_HOST, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetFlags(CU_CTX_SCHED_SPIN), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxGetFlags(&flags), CUDA_SUCCESS);
+  EXPECT_EQ(flags, unsigned{CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST});
+  EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
+}
+
 TEST_F(ContextsTest, FlagsCanBeChanged) {
   const CUcontext context = Create();
   unsigned int flags = 0;

@@ -66,6 +66,18 @@ TEST_F(PrimaryContextsTest, FlagsMustBeValid) {
   if (RanInNewProcess()) return;
   EXPECT_EQ(cuDevicePrimaryCtxSetFlags(0, 0x80000000), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuDevicePrimaryCtxSetFlags(0, 3), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuDevicePrimaryCtxSetFlags(0, CU_CTX_MAP_HOST), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(PrimaryContextsTest, TheirStateHasNoFlagsThatWereSetOfTheCurrentContext) {
+  if (RanInNewProcess()) return;
+  RetainAndSet();
+  EXPECT_EQ(cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_BLOCKING_SYNC), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetFlags(CU_CTX_SCHED_SPIN), CUDA_SUCCESS);
+  ExpectState(CU_CTX_SCHED_BLOCKING_SYNC, 1);
+  unsigned int flags = 0;
+  EXPECT_EQ(cuCtxGetFlags(&flags), CUDA_SUCCESS);
+  EXPECT_EQ(flags, unsigned{CU_CTX_SCHED_SPIN | CU_CTX_MAP_HOST});
 }
 
 TEST_F(PrimaryContextsTest, CurrentOneMapsHostMemory) {

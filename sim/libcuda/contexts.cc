@@ -64,14 +64,14 @@ bool Contexts::Release(Context& primary, bool* last) {
   *last = --primary.retained == 0;
   if (*last) {
     primary.alive = false;
-    primary.flags = 0;
+    primary.flags = primary.primary_flags = 0;
   }
   return true;
 }
 
 bool Contexts::Reset(Context& primary) {
   const std::unique_lock lock(mutex_);
-  primary.flags = 0;
+  primary.flags = primary.primary_flags = 0;
   return primary.alive.exchange(false);
 }
 

@@ -25,6 +25,7 @@ struct Context {
   const bool primary;
   std::atomic<bool> alive{false};
   std::atomic<unsigned int> flags{0};
+  std::atomic<unsigned int> primary_flags{0};  // by cuDevicePrimaryCtxSetFlags
   std::atomic<int> cache_config{0};
   std::atomic<bool> uses_heap{false};  // a kernel that may call malloc was launched
   std::atomic<uint64_t> id{0};         // not 0 once it has lived

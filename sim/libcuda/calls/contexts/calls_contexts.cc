@@ -158,8 +158,10 @@ TWINMMU_ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
 extern "C" CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
-    if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
-    driver.contexts.Primary(DeviceOrdinal(dev)).flags = flags;
+    // It maps host memory as it is.
+    if (!AreValidFlags(flags) || (flags & CU_CTX_MAP_HOST) != 0) return DriverCode::kInvalidValue;
+    Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
+    primary.flags = primary.primary_flags = flags;
     return DriverCode::kSuccess;
   });
 }
@@ -169,7 +171,7 @@ extern "C" CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags
   return Enter(TWINMMU_HERE, {flags, active}, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     const Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
-    *flags = primary.flags;
+    *flags = primary.primary_flags;
     *active = primary.alive ? 1 : 0;
     return DriverCode::kSuccess;
   });
@@ -303,7 +305,8 @@ extern "C" CUresult cuCtxGetFlags(unsigned int* flags) {
 extern "C" CUresult cuCtxSetFlags(unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState&, Context& context) {
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
-    context.flags = flags;
+    // Whether it maps host memory it was asked when it was made.
+    context.flags = (context.flags & CU_CTX_MAP_HOST) | (flags & ~CU_CTX_MAP_HOST);
     return DriverCode::kSuccess;
   });
 }
