@@ -87,6 +87,16 @@ TEST_F(LimitsTest, SharedMemoryIsThatOfTheDeviceAndCannotBeSet) {
   EXPECT_EQ(cuCtxSetLimit(kSharedMemory, 1024), CUDA_ERROR_NOT_PERMITTED);
 }
 
+// Only what changes the stacks of threads is rounded to their sizes.
+TEST_F(LimitsTest, AStackOfTheSizeThatThereIsIsAnsweredAsItWasAsked) {
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1020), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_STACK_SIZE), 1020u);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 17), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_STACK_SIZE), 32u);
+  EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 18), CUDA_SUCCESS);
+  EXPECT_EQ(LimitOf(CU_LIMIT_STACK_SIZE), 18u);
+}
+
 TEST_F(LimitsTest, StackMayBeEmptyAndNotHuge) {
   EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 0), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, size_t{1} << 40), CUDA_ERROR_INVALID_VALUE);

@@ -66,12 +66,16 @@ std::vector<size_t>& LimitsOf(DriverState& driver, Context& context) {
   return context.limits;
 }
 
-// Makes of it what will be answered; but of a heap.
-DriverCode CheckSet(DriverState& driver, const Context& context, CUlimit limit, size_t* value) {
+// Makes of it what will be answered; but of a heap. `now`: what it was set to before.
+DriverCode CheckSet(DriverState& driver, const Context& context, CUlimit limit, size_t now,
+                    size_t* value) {
   switch (limit) {
     case CU_LIMIT_STACK_SIZE:
       if (*value >= kStackEnd) return DriverCode::kInvalidValue;
-      *value = Rounded(*value, kStackStep);
+      // Where stacks stay as large as they are, what was asked for is answered.
+      if (Rounded(*value, kStackStep) != Rounded(now, kStackStep)) {
+        *value = Rounded(*value, kStackStep);
+      }
       return DriverCode::kSuccess;
     case CU_LIMIT_PRINTF_FIFO_SIZE:
       *value = std::min(Rounded(std::max(*value, kSmallestBuffer), kBufferStep), kLargestBuffer);
@@ -120,9 +124,10 @@ extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
     const DriverCode known = CheckLimit(limit);
     if (known != DriverCode::kSuccess) return known;
-    const DriverCode allowed = CheckSet(driver, context, limit, &value);
-    if (allowed != DriverCode::kSuccess) return allowed;
     const std::lock_guard lock(context.mutex);
+    size_t& known_value = LimitsOf(driver, context)[static_cast<size_t>(limit)];
+    const DriverCode allowed = CheckSet(driver, context, limit, known_value, &value);
+    if (allowed != DriverCode::kSuccess) return allowed;
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE) {
       if (context.uses_heap) return DriverCode::kInvalidValue;
       value = std::min(Rounded(std::max(value, kSmallestHeap), kHeapStep),
@@ -131,7 +136,7 @@ extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
           driver.simulator->kernels().SetHeapSize(context.device, Bytes(value));
       if (!set.ok()) return GetDriverCode(set);
     }
-    LimitsOf(driver, context)[static_cast<size_t>(limit)] = value;
+    known_value = value;
     return DriverCode::kSuccess;
   });
 }
