@@ -124,9 +124,17 @@ class Records {
   ById records_;
 };
 
+// Of the default stream that a handle names in a context: 0 and 1 name the same one. That of each
+// thread is kept as if there were one thread.
+inline uint64_t KeyOfDefault(Context& context, cuda_abi::CUstream stream) {
+  constexpr uint64_t kPerThread = 2;
+  const bool of_thread = reinterpret_cast<uintptr_t>(stream) == kPerThread;
+  return reinterpret_cast<uintptr_t>(context.handle()) + (of_thread ? 1 : 0);
+}
+
 struct Streams {
   Records<StreamRecord> streams;
-  Records<StreamRecord> default_streams;  // whose attributes were set: see IdOfDefault
+  Records<StreamRecord> default_streams;  // whose attributes were set, by KeyOfDefault
   Records<EventRecord> events;
   std::atomic<uint64_t> last_id{0};
 };

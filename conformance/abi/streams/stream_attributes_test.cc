@@ -116,6 +116,20 @@ TEST_F(StreamAttributesTest, APolicyIsOneOfFour) {
   }
 }
 
+TEST_F(StreamAttributesTest, TheDefaultStreamHasThePriorityThatWasSet) {
+  Value value = {};
+  value.number = -8;
+  int priority = 77;
+  EXPECT_EQ(Set("cuStreamSetAttribute")(nullptr, kPriority, &value), CUDA_SUCCESS);
+  EXPECT_EQ(NumberOf(nullptr, kPriority), -5);
+  EXPECT_EQ(GetPriority("cuStreamGetPriority")(CU_STREAM_LEGACY, &priority), CUDA_SUCCESS);
+  EXPECT_EQ(priority, -5);
+  EXPECT_EQ(GetPriority("cuStreamGetPriority")(CU_STREAM_PER_THREAD, &priority), CUDA_SUCCESS);
+  EXPECT_EQ(priority, 0);
+  value.number = 0;
+  EXPECT_EQ(Set("cuStreamSetAttribute")(nullptr, kPriority, &value), CUDA_SUCCESS);
+}
+
 TEST_F(StreamAttributesTest, APriorityIsTakenToTheNearestThatThereIs) {
   const int wanted[] = {-8, -5, -3, 0, 3};
   const int given[] = {-5, -5, -3, 0, 0};

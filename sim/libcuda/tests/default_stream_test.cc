@@ -6,6 +6,9 @@
 #include "sim/libcuda/calls/entry_points.h"
 
 namespace twinmmu::libcuda {
+
+extern "C" CUresult cuLaunchHostFunc(CUstream, void (*)(void*), void*);
+
 namespace {
 
 class DefaultStreamTest : public testing::Test {
@@ -134,6 +137,30 @@ TEST_F(DefaultStreamTest, IsNotDoneBeforeTheWorkOfAnOrdinaryStream) {
   EXPECT_EQ(cuMemsetD8Async(address_, 2, 1, stream), CUDA_SUCCESS);
   while (cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY) {
   }
+  EXPECT_EQ(ReadBesides(), 2);
+  EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+}
+
+TEST_F(DefaultStreamTest, OrdersNothingWhenAskedWhetherItIsDone) {
+  const CUstream stream = Create(0);
+  const CUstream other = Create(0);
+  for (const unsigned char value : {2, 3}) {
+    EXPECT_EQ(cuMemsetD8Async(address_, value, 1, stream), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(cuStreamQuery(nullptr), CUDA_ERROR_NOT_READY);
+  EXPECT_NE(ReadThrough(other), 3);
+  EXPECT_EQ(cuStreamDestroy_v2(other), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+}
+
+TEST_F(DefaultStreamTest, CallsFunctionsBehindTheWorkOfAnOrdinaryStream) {
+  const CUstream stream = Create(0);
+  EXPECT_EQ(cuMemsetD8Async(address_, 2, 1, stream), CUDA_SUCCESS);
+  bool called = false;
+  EXPECT_EQ(cuLaunchHostFunc(
+                nullptr, [](void* argument) { *static_cast<bool*>(argument) = true; }, &called),
+            CUDA_SUCCESS);
+  EXPECT_TRUE(called);
   EXPECT_EQ(ReadBesides(), 2);
   EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
 }

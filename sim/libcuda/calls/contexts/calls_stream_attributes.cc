@@ -103,8 +103,7 @@ DriverCode Find(const CallSite& site, DriverState& driver, CUstream stream, Name
   Context* context = nullptr;
   const DriverCode current = CurrentContext(site, &context);
   if (current != DriverCode::kSuccess) return current;
-  // 0 and 1 name the same one. That of each thread is kept as if there were one thread.
-  const uint64_t key = ToNumber(context->handle()) + (id == kLastDefaultStream ? 1 : 0);
+  const uint64_t key = KeyOfDefault(*context, stream);
   const std::optional<StreamRecord> found = driver.streams.default_streams.Find(key);
   *named = {&driver.streams.default_streams, key, StreamRecord{context, 0, kLeastPriority}};
   if (found.has_value()) named->record = *found;
