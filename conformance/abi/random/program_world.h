@@ -20,6 +20,10 @@
 
 namespace twinmmu::abi {
 
+// Of an event for other processes: the genuine driver ends the process where a stream of another
+// context waits for it.
+inline constexpr char kShared[] = "shared";
+
 // A range of addresses that some call has made.
 struct RandomBlock {
   std::string name;
@@ -121,7 +125,7 @@ class ProgramWorld {
   std::vector<std::string> lines;
   std::vector<RandomBlock> blocks;  // of cuMemAlloc and its like
   RandomObjects<CUstream> streams{"s"};
-  RandomObjects<CUevent> events{"e"};
+  RandomObjects<CUevent> events{"e"};  // their kind is kShared or empty
   RandomObjects<void*> pinned{"h"};
   RandomObjects<CUmemoryPool> pools{"p"};
   RandomObjects<CUdeviceptr> pieces{"a"};  // of pools

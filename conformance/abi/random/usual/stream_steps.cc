@@ -59,7 +59,7 @@ void CreateEvent(ProgramWorld& world) {
   const unsigned flags = world.Of({0u, 1u, 2u, 3u, 4u, 6u, 8u});
   CUevent event = nullptr;
   if (world.Say(cuEventCreate(&event, flags), "cuEventCreate", flags)) {
-    world.Gave(world.events.Add(event));
+    world.Gave(world.events.Add(event, (flags & CU_EVENT_INTERPROCESS) != 0 ? kShared : ""));
   }
 }
 

@@ -202,6 +202,7 @@ void UseFromOutside(ProgramWorld& world) {
   }
   if (world.events.empty()) return;
   const auto& event = world.One(world.events);
+  if (event.kind == kShared) return;
   world.Say(cuEventRecord(event.handle, nullptr), "cuEventRecord", event.name, "none");
   world.Say(cuStreamWaitEvent(nullptr, event.handle, 0), "cuStreamWaitEvent", "none", event.name);
   world.Say(cuEventSynchronize(event.handle), "cuEventSynchronize", event.name);
@@ -236,6 +237,7 @@ void UseEvent(ProgramWorld& world) {
   const std::string name = no_context ? "none" : NameOf(world, context);
   const CUevent handle = no_event ? nullptr : event.handle;
   const std::string event_name = no_event ? "none" : event.name;
+  if (event.kind == kShared && context != world.context) return;
   if (world.OneIn(2)) {
     world.Say(record_event(context, handle), "cuCtxRecordEvent", name, event_name);
   } else {
