@@ -1,4 +1,4 @@
-// What nearly all sources include, compiled once for the steps of .ci/run that use clang.
+// What nearly all sources include: .ci/run has it compiled once.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,5 +17,3 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"

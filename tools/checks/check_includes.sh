@@ -1,5 +1,5 @@
 #!/bin/bash
-# Each source includes, itself or by the header of its name, what it uses of the headers in .ci/prelude.h: .ci/run has
+# Each source includes, itself or by the header of its name, what it uses of the headers in .ci: .ci/run has
 # compilers read these first, so none of them sees what is missing.
 # Usage: check_includes.sh [ROOT]. One line for each violation; exit code 1 if there is any.
 set -eu

@@ -29,11 +29,11 @@ expect '#include <algorithm>' '#include "api/a.h"' 'auto x = std::max(1, 2);'
 expect '#include "absl/status/statusor.h"' '#include "absl/status/status.h"' 'absl::StatusOr<int> F();'
 expect '#include "gmock/gmock.h"' '#include "gtest/gtest.h"' 'EXPECT_THAT(1, Eq(1));'
 
-# Each header of the prelude has a line.
+# Each header of the preludes has a line.
 while read -r name; do
   grep -qF "header(\"${name//\"/\\\"}\"" "$check" && continue
-  echo "FAIL: check_includes.sh does not know #include $name of .ci/prelude.h"
+  echo "FAIL: check_includes.sh does not know #include $name of .ci"
   failures=$((failures + 1))
-done < <(sed -n 's/^#include //p' "${check%/*}/../../.ci/prelude.h")
+done < <(sed -n '/prelude/!s/^#include //p' "${check%/*}"/../../.ci/*prelude.h)
 
 ((failures == 0)) && echo 'check_includes_test: passed'

@@ -1,0 +1,5 @@
+// What nearly all tests include.
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "prelude.h"
