@@ -21,7 +21,8 @@ void StripedMutex::EnterThroughEntrance(Stripes stripes) {
 }
 
 void StripedMutex::EnterLater(Stripes stripes, Place& place) {
-  UnlockStripesShared(stripes, place);
+  // Most writers leave before a thread that sleeps is woken.
+  if (SpinUntil([&] { return !IsClosed(stripes) && TryEnter(stripes, place); })) return;
   EnterStripes(stripes);
   ForEach(stripes, [&](int i) { place.inside[i].fetch_add(1); });
   UnlockStripes(stripes);

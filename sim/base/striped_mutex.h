@@ -83,12 +83,7 @@ class StripedMutex {
   }
   Place& LockStripesShared(Stripes stripes) {
     Place& place = places_[MyPlace()];
-    bool closed = false;
-    ForEach(stripes, [&](int i) {
-      place.inside[i].fetch_add(1);
-      closed = closed || stripes_[i].mutex.held();
-    });
-    if (closed || entrance_.held()) EnterLater(stripes, place);
+    if (!TryEnter(stripes, place)) EnterLater(stripes, place);
     return place;
   }
   void UnlockStripesShared(Stripes stripes, Place& place) {
@@ -96,6 +91,19 @@ class StripedMutex {
     WakeWriters();
   }
 
+  // Counts itself as inside; false: there is a writer, so it left again.
+  bool TryEnter(Stripes stripes, Place& place) {
+    ForEach(stripes, [&](int i) { place.inside[i].fetch_add(1); });
+    if (!IsClosed(stripes)) return true;
+    UnlockStripesShared(stripes, place);
+    return false;
+  }
+  // Whether somebody holds one of those stripes alone, or the whole, or waits for others to leave.
+  bool IsClosed(Stripes stripes) const {
+    bool closed = entrance_.held();
+    ForEach(stripes, [&](int i) { closed = closed || stripes_[i].mutex.held(); });
+    return closed;
+  }
   // Takes the mutexes of stripes, with the entrance open: always in the same order.
   void EnterStripes(Stripes stripes) {
     ForEach(stripes, [&](int i) { stripes_[i].mutex.lock(); });

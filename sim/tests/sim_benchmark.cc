@@ -143,19 +143,21 @@ BENCHMARK(BM_MapSetAccessUnmapInThreads)
     ->ThreadRange(1, 8)
     ->UseRealTime();
 
-// What several threads read of one granule, while another thread maps, grants and unmaps another.
+// What several threads read of one granule, while another thread maps, grants and unmaps another:
+// memory of its own, or an alias of what they read.
 template <typename Read>
 void ReadBesideWriter(benchmark::State& state, const Read& read) {
   static const Loaded& loaded = *new Loaded(1000);
+  static const AllocationHandle own = *loaded.vmm->Create(kGranule, AllocationProperties());
   static std::atomic<bool> stop;
   std::thread writer;
   if (state.thread_index() == 0) {
     stop = false;
-    writer = std::thread([] {
+    writer = std::thread([handle = state.range(0) == 0 ? own : loaded.handles[0]] {
       const AddressRange range = Granule(loaded.range, 1000);
       const std::array grants{kGrant};
       while (!stop) {
-        Require(loaded.vmm->Map(range, loaded.handles[1000 % loaded.handles.size()]).ok());
+        Require(loaded.vmm->Map(range, handle).ok());
         Require(loaded.vmm->SetAccess(range, grants).ok());
         Require(loaded.vmm->Unmap(range).ok());
       }
@@ -187,9 +189,12 @@ void BM_Copy4BytesBesideWriter(benchmark::State& state) {
     Require(executor.CopyDeviceToHost(DeviceOrdinal(0), &word, loaded.range.base, Bytes(4)).ok());
   });
 }
-BENCHMARK(BM_GetAccessBesideWriter)->ThreadRange(1, 8)->UseRealTime();
-BENCHMARK(BM_GetPointerAttributeBesideWriter)->ThreadRange(1, 8)->UseRealTime();
-BENCHMARK(BM_Copy4BytesBesideWriter)->ThreadRange(1, 8)->UseRealTime();
+void BesideWriter(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgName("alias")->Arg(0)->Arg(1)->ThreadRange(1, 8)->UseRealTime();
+}
+BENCHMARK(BM_GetAccessBesideWriter)->Apply(BesideWriter);
+BENCHMARK(BM_GetPointerAttributeBesideWriter)->Apply(BesideWriter);
+BENCHMARK(BM_Copy4BytesBesideWriter)->Apply(BesideWriter);
 
 // What the heap grows by for each of a million mappings, granted to two devices.
 void BM_Metadata(benchmark::State& state) {
