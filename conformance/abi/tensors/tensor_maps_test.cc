@@ -167,6 +167,16 @@ TEST_F(TensorMapTest, ColumnsAreChecked) {
       {"12 bytes of channels", CUDA_ERROR_INVALID_VALUE, [](Im2colMap* map) { map->channels = 3; }},
       {"1024 pixels", CUDA_SUCCESS, [](Im2colMap* map) { map->pixels = 1024; }},
       {"1025 pixels", CUDA_ERROR_INVALID_VALUE, [](Im2colMap* map) { map->pixels = 1025; }},
+      {"as many bytes as shared memory has", CUDA_SUCCESS,
+       [](Im2colMap* map) {
+         map->channels = 256;
+         map->pixels = 228;
+       }},
+      {"more of them", CUDA_ERROR_INVALID_VALUE,
+       [](Im2colMap* map) {
+         map->channels = 256;
+         map->pixels = 229;
+       }},
       {"one interleaved pixel", CUDA_SUCCESS,
        [](Im2colMap* map) {
          map->interleave = CU_TENSOR_MAP_INTERLEAVE_16B;
@@ -219,6 +229,19 @@ TEST_F(TensorMapTest, AnAddressIsReplaced) {
   EXPECT_EQ(cuTensorMapReplaceAddress(&map, reinterpret_cast<void*>(0x7e1234567898)),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(map.opaque[0], same.opaque[0]);
+}
+
+// Which would not be made there: an interleave by 32 bytes asks for as many.
+TEST_F(TensorMapTest, AnAddressOf16BytesReplacesAnyOther) {
+  TiledMap tiled;
+  tiled.rank = 3;
+  tiled.interleave = CU_TENSOR_MAP_INTERLEAVE_32B;
+  tiled.box[0] = 16;
+  CUtensorMap map = {};
+  ASSERT_EQ(tiled.Encode(&map), CUDA_SUCCESS);
+  EXPECT_EQ(cuTensorMapReplaceAddress(&map, reinterpret_cast<void*>(tiled.address + 16)),
+            CUDA_SUCCESS);
+  EXPECT_EQ(map.opaque[0], tiled.address + 16);
 }
 
 }  // namespace

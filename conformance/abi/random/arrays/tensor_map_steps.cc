@@ -83,6 +83,8 @@ void Damage(ProgramWorld& world, Tensor* tensor) {
       return;
     case 4:
       tensor->box[i] = world.Of<cuuint32_t>({0, 256, 257});
+      // Interleaved, a driver takes larger boxes than others; how large ones is not known.
+      if (tensor->interleave != 0 && tensor->box[i] == 256) tensor->box[i] = 257;
       return;
     case 5:
       tensor->steps[i] = world.Of<cuuint32_t>({0, 9});
