@@ -44,6 +44,7 @@ constexpr Function<CUresult(SparseProperties*, CUmipmappedArray)> properties_of_
 constexpr Function<CUresult(MapInfo*, unsigned int, CUstream)> map_tiles("cuMemMapArrayAsync");
 
 constexpr unsigned int kSparse = 0x40;  // CUDA_ARRAY3D_SPARSE
+constexpr unsigned int kLayered = CUDA_ARRAY3D_LAYERED;
 constexpr size_t kTile = size_t{64} << 10;
 constexpr size_t kSide = 256;
 
@@ -67,6 +68,44 @@ TEST_F(SparseArraysTest, ATileOfThemIs64KiB) {
   found = {};
   EXPECT_EQ(properties_of_mipmap(&found, MakeMipmap(kSide, kSide, 2, kSparse)), CUDA_SUCCESS);
   EXPECT_EQ(size_t{found.width} * found.height * found.depth * sizeof(float), kTile);
+}
+
+// In three dimensions rows lie eight by eight, as in 320 bytes x 24 x 8 for the first one. In
+// layers 40 rows take the place of 64.
+TEST_F(SparseArraysTest, TailsAreAsLargeAsTheirRows) {
+  const struct {
+    size_t width, height, depth;
+    unsigned int flags;
+    size_t tiles;
+  } seen[] = {{76, 23, 7, 0, 1},
+              {612, 11, 8, 0, 5},
+              {900, 39, 8, 0, 18},
+              {300, 300, 1, 0, 6},
+              {372, 40, 5, kLayered, 8}};
+  for (const auto& each : seen) {
+    SparseProperties found = {};
+    const CUarray array =
+        MakeArray(each.width, each.height, each.depth, CU_AD_FORMAT_FLOAT, 1, kSparse | each.flags);
+    EXPECT_EQ(properties_of(&found, array), CUDA_SUCCESS);
+    EXPECT_EQ(found.first_level_of_tail, 0u);
+    EXPECT_EQ(found.size_of_tail, each.tiles * kTile) << each.width << " x " << each.height;
+  }
+}
+
+TEST_F(SparseArraysTest, OnlyThoseOfTwoDimensionsAreGathered) {
+  CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+  descriptor.Width = 72;
+  descriptor.Height = 8;
+  descriptor.Format = CU_AD_FORMAT_FLOAT;
+  descriptor.NumChannels = 1;
+  descriptor.Flags = kSparse | CUDA_ARRAY3D_TEXTURE_GATHER;
+  CUarray array = nullptr;
+  ASSERT_EQ(cuArray3DCreate(&array, &descriptor), CUDA_SUCCESS);
+  EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
+  descriptor.Depth = 8;
+  EXPECT_EQ(cuArray3DCreate(&array, &descriptor), CUDA_ERROR_INVALID_VALUE);
+  descriptor.Flags |= kLayered;
+  EXPECT_EQ(cuArray3DCreate(&array, &descriptor), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(SparseArraysTest, OthersHaveNoTiles) {

@@ -43,6 +43,10 @@ TEST(ArrayLayoutTest, HasTheMipTailsOfTheReferenceDriver) {
       {{256, 256, 16}, 1, 0, 9, 1, 10, false},
       {{256, 256, 1}, 1, 0, 1, 0, 4, true},
       {{64, 64, 64}, 4, 0, 7, 3, 1, false},
+      {{76, 23, 7}, 1, 0, 1, 0, 1, true},
+      {{900, 39, 8}, 1, 0, 1, 0, 18, true},
+      {{300, 300, 6}, 1, 0, 4, 0, 52, true},
+      {{372, 40, 5}, 1, kArrayLayered, 1, 0, 8, true},
   };
   for (const auto& each : seen) {
     SCOPED_TRACE(testing::Message() << each.extent.x << " x " << each.extent.y << " x "

@@ -59,8 +59,7 @@ absl::Status CheckArrayShape(const char* call, const ArrayDescriptor& descriptor
                         " elements are not the faces of cubes");
   }
   const bool flat = extent.y != 0 && extent.z == 0 && !cube;
-  const bool sparse = (descriptor.flags & kArraySparse) != 0;
-  if ((descriptor.flags & kArrayGather) != 0 && !flat && !sparse) {
+  if ((descriptor.flags & kArrayGather) != 0 && !flat) {
     return InvalidValue(call, "gathers are of arrays with two dimensions and no layers");
   }
   return absl::OkStatus();
