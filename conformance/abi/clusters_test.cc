@@ -2,8 +2,10 @@
 // of an H100 (driver 580.159).
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "conformance/abi/abi_fixtures.h"
 
@@ -32,7 +34,9 @@ struct LaunchDescription {
 };
 using LaunchEx = Function<CUresult(const LaunchDescription*, void*, void**, void**)>;
 
+constexpr int kCooperative = 2;       // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 constexpr int kClusterDimension = 4;  // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+constexpr int kPreferred = 11;        // CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
 constexpr int kMustBeSet = 10;        // CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET
 constexpr int kRequiredWidth = 11;    // CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, ...
 constexpr int kNonPortable = 14;      // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
@@ -76,6 +80,31 @@ class ClusterLaunchTest : public ContextTest {
     CUdeviceptr at = memory_->address();
     void* arguments[] = {&at};
     return LaunchEx("cuLaunchKernelEx")(&launch, kernel_, arguments, nullptr);
+  }
+  // Blocks of 32 threads, if nothing else is said.
+  CUresult LaunchWith(std::vector<ClusterAttribute> attributes, unsigned grid = 16,
+                      unsigned block = 32, unsigned shared_bytes = 0, unsigned grid_y = 1) {
+    const LaunchDescription launch = DescriptionOf(&attributes, grid, block, shared_bytes, grid_y);
+    CUdeviceptr at = memory_->address();
+    void* arguments[] = {&at};
+    return LaunchEx("cuLaunchKernelEx")(&launch, kernel_, arguments, nullptr);
+  }
+  static LaunchDescription DescriptionOf(std::vector<ClusterAttribute>* attributes, unsigned grid,
+                                         unsigned block, unsigned shared_bytes, unsigned grid_y) {
+    return {{grid, grid_y, 1}, {block, 1, 1},      shared_bytes,
+            nullptr,           attributes->data(), static_cast<unsigned>(attributes->size())};
+  }
+  static ClusterAttribute Cluster(unsigned x, unsigned y = 1, unsigned z = 1) {
+    return {kClusterDimension, 0, {x, y, z}};
+  }
+  // -1: no value.
+  int Asked(const char* name, std::vector<ClusterAttribute> attributes, CUresult result,
+            unsigned block = 32, unsigned shared_bytes = 0) {
+    const Function<CUresult(int*, void*, const LaunchDescription*)> ask(name);
+    const LaunchDescription launch = DescriptionOf(&attributes, 16, block, shared_bytes, 1);
+    int value = -1;
+    EXPECT_EQ(ask(&value, kernel_, &launch), result) << name;
+    return value;
   }
   void ReadBack() {
     ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
@@ -211,6 +240,98 @@ TEST_F(ClusterLaunchTest, OccupancyIsOfLaunchesThatAreAllowed) {
   launch.attribute_count = 0;
   EXPECT_EQ(active(&count, kernel_, &launch), CUDA_SUCCESS);
   EXPECT_EQ(count, 0);
+}
+
+// Some are of streams alone, and of none the others.
+TEST_F(ClusterLaunchTest, AttributesOfALaunchHaveSomeValues) {
+  struct Case {
+    int id;
+    unsigned value;
+    bool valid;
+  };
+  constexpr Case kCases[] = {
+      {3, 1, false},      {5, 2, true},   {5, 3, false},    {9, 0x0203, true},
+      {9, 0x0400, false}, {9, 4, false},  {10, 1, true},    {10, 2, false},
+      {14, 100, true},    {14, 0, true},  {14, 101, false}, {14, 0xffffffff, false},
+      {16, 1, true},      {16, 2, false}, {99, 0, false},   {-1, 0, false},
+  };
+  LoadKernel("");
+  for (const Case& of : kCases) {
+    SCOPED_TRACE(of.id);
+    SCOPED_TRACE(of.value);
+    const CUresult result = of.valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    const ClusterAttribute attribute = {of.id, 0, {of.value}};
+    EXPECT_EQ(LaunchWith({attribute}), result);
+    Asked("cuOccupancyMaxPotentialClusterSize", {attribute}, result);
+    Asked("cuOccupancyMaxActiveClusters", {attribute}, result);
+  }
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+TEST_F(ClusterLaunchTest, DimensionsThatAreAllZeroAreNone) {
+  LoadKernel("");
+  EXPECT_EQ(LaunchWith({Cluster(0, 0, 0)}), CUDA_SUCCESS);
+  EXPECT_EQ(Asked("cuOccupancyMaxActiveClusters", {Cluster(0, 0, 0)}, CUDA_SUCCESS), 0);
+  EXPECT_EQ(LaunchWith({Cluster(0)}), kInvalidClusterSize);
+  EXPECT_EQ(LaunchWith({Cluster(1, 0, 0)}), kInvalidClusterSize);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+TEST_F(ClusterLaunchTest, APreferredClusterConsistsOfWholeOnes) {
+  LoadKernel("");
+  for (const unsigned whole : {2u, 4u, 16u}) {
+    EXPECT_EQ(LaunchWith({Cluster(2), {kPreferred, 0, {whole, 1, 1}}}), CUDA_SUCCESS) << whole;
+  }
+  for (const unsigned other : {0u, 1u, 3u}) {
+    EXPECT_EQ(LaunchWith({Cluster(2), {kPreferred, 0, {other, 1, 1}}}), kInvalidClusterSize);
+  }
+  EXPECT_EQ(LaunchWith({{kPreferred, 0, {2, 1, 1}}}), kInvalidClusterSize) << "of which ones?";
+  EXPECT_EQ(LaunchWith({{kPreferred, 0, {}}}), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+// The block, the attributes one behind the other, the grid, the cluster, whether all blocks of a
+// cooperative launch fit, and shared memory.
+TEST_F(ClusterLaunchTest, ALaunchIsCheckedInOrder) {
+  const ClusterAttribute wrong = {99, 0, {}};
+  const ClusterAttribute cooperative = {kCooperative, 0, {1}};
+  LoadKernel("");
+  EXPECT_EQ(LaunchWith({Cluster(0)}, 16, 2048), CUDA_ERROR_INVALID_VALUE) << "block";
+  EXPECT_EQ(LaunchWith({Cluster(0), wrong}), kInvalidClusterSize);
+  EXPECT_EQ(LaunchWith({wrong, Cluster(0)}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(LaunchWith({Cluster(0)}, 16, 32, 0, 65536), kInvalidClusterSize);
+  EXPECT_EQ(LaunchWith({Cluster(3)}, 16, 32, 0, 65536), CUDA_ERROR_INVALID_VALUE) << "grid";
+  EXPECT_EQ(LaunchWith({Cluster(3), wrong}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(LaunchWith({Cluster(3), cooperative}, 16, 32, 65536), kInvalidClusterSize);
+  EXPECT_EQ(LaunchWith({Cluster(2), cooperative}, 16, 32, 65536),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(LaunchWith({Cluster(2)}, 16, 32, 65536), CUDA_ERROR_INVALID_VALUE) << "shared";
+}
+
+TEST_F(ClusterLaunchTest, ABufferIsTooLongOnlyForAShapeThatIsPossible) {
+  const Function<CUresult(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                          unsigned, CUstream, void**, void**)>
+      launch("cuLaunchKernel");
+  uint64_t buffer[2] = {};
+  size_t size = sizeof(buffer);
+  void* extra[] = {reinterpret_cast<void*>(1), buffer, reinterpret_cast<void*>(2), &size, nullptr};
+  LoadKernel(".explicitcluster");
+  EXPECT_EQ(launch(kernel_, 4, 1, 1, 32, 2, 1, 0, nullptr, nullptr, extra), kInvalidClusterSize);
+}
+
+TEST_F(ClusterLaunchTest, NoClusterIsPossibleWhereNoBlockFits) {
+  constexpr char kLargest[] = "cuOccupancyMaxPotentialClusterSize";
+  constexpr char kActive[] = "cuOccupancyMaxActiveClusters";
+  LoadKernel("");
+  EXPECT_EQ(Asked(kLargest, {}, CUDA_SUCCESS), 8);
+  EXPECT_EQ(Asked(kLargest, {}, CUDA_SUCCESS, 32, 65536), 0);
+  EXPECT_EQ(Asked(kLargest, {}, CUDA_SUCCESS, 2048), 0);
+  EXPECT_EQ(Asked(kActive, {Cluster(2)}, CUDA_SUCCESS, 32, 65536), 0);
+  for (const char* const name : {kLargest, kActive}) {
+    Asked(name, {Cluster(2)}, CUDA_ERROR_INVALID_VALUE, 0);
+    Asked(name, {Cluster(0)}, kInvalidClusterSize, 0);
+    Asked(name, {Cluster(3)}, kInvalidClusterSize, 0);
+  }
 }
 
 // What completes on an mbarrier of a cluster is illegal where there is none, whichever block it is

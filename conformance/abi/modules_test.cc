@@ -278,6 +278,33 @@ TEST_F(ModuleTest, ABlockKeepsToTheLimitsOfItsKernel) {
   EXPECT_EQ(launch(".reqntid 32, 2", 64, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(ModuleTest, ASingleThreadStandsForTheBlockThatAKernelRequires) {
+  const Function<CUresult(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                          unsigned, CUstream, void**)>
+      cooperative("cuLaunchCooperativeKernel");
+  void* module = nullptr;
+  void* kernel = nullptr;
+  ASSERT_EQ(
+      Load("cuModuleLoadData")(&module,
+                               ".version 7.5\n.target sm_70\n.address_size 64\n"
+                               ".visible .entry k(.param .u64 p) .reqntid 32, 2 {\n.reg .u64 %d;\n"
+                               "ld.param.u64 %d, [p]; red.global.add.u32 [%d], 1; ret;\n}\n"),
+      CUDA_SUCCESS);
+  ASSERT_EQ(GetFunction("cuModuleGetFunction")(&kernel, module, "k"), CUDA_SUCCESS);
+  const Buffer word(4);
+  CUdeviceptr at = word.address();
+  void* arguments[] = {&at};
+  ASSERT_EQ(cuMemsetD32(at, 0, 1), CUDA_SUCCESS);
+  EXPECT_EQ(Launch("cuLaunchKernel")(kernel, 2, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(WordAt(at), 128u);
+  EXPECT_EQ(cooperative(kernel, 2, 1, 1, 1, 1, 1, 0, nullptr, arguments), CUDA_SUCCESS);
+  EXPECT_EQ(WordAt(at), 256u);
+  EXPECT_EQ(Launch("cuLaunchKernel")(kernel, 2, 1, 1, 2, 1, 1, 0, nullptr, arguments, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
+}
+
 // A buffer of arguments may be too short, which the driver overlooks, but not too long.
 TEST_F(ModuleTest, ABufferOfArgumentsIsNotTooLong) {
   void* module = nullptr;
@@ -335,6 +362,28 @@ TEST_F(ModuleTest, AFunctionTellsAboutItself) {
   EXPECT_EQ(offset, 8u);
   EXPECT_EQ(size, 4u);
   EXPECT_EQ(parameter(add_, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(ModuleTest, AFunctionHasAllConstantsOfItsModule) {
+  const auto constants = [](const std::string& variables) {
+    void* module = nullptr;
+    void* kernel = nullptr;
+    int value = 77;
+    EXPECT_EQ(Load("cuModuleLoadData")(&module, (".version 7.5\n.target sm_70\n.address_size 64\n" +
+                                                 variables + "\n.visible .entry k() { ret; }\n")
+                                                    .c_str()),
+              CUDA_SUCCESS);
+    EXPECT_EQ(GetFunction("cuModuleGetFunction")(&kernel, module, "k"), CUDA_SUCCESS);
+    EXPECT_EQ(Function<CUresult(int*, int, void*)>("cuFuncGetAttribute")(&value, 2, kernel),
+              CUDA_SUCCESS);
+    EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
+    return value;
+  };
+  EXPECT_EQ(constants(""), 0);
+  EXPECT_EQ(constants(".visible .const .align 4 .u32 a = 7;"), 4);
+  EXPECT_EQ(constants(".visible .const .align 1 .b8 a[3];\n.visible .const .align 8 .u64 b;\n"
+                      ".visible .const .align 1 .b8 c[1];"),
+            17);
 }
 
 TEST_F(ModuleTest, SharedVariablesOfAFunctionHaveRoomWhoeverNamesThem) {
@@ -411,6 +460,119 @@ TEST_F(ModuleTest, DynamicSharedMemoryIsSharedEvenlyByBlocksThatFit) {
     EXPECT_EQ(available(&size, add_, wrong, 128), CUDA_ERROR_INVALID_VALUE) << wrong;
   }
   EXPECT_EQ(size, 77u);
+}
+
+// How much shared memory a multiprocessor of 228 KB has, 8 of them at least: seen by blocks that
+// need 8 KB each.
+class SharedMemorySizesTest : public ModuleTest {
+ protected:
+  static constexpr int kMostDynamicShared = 8;
+  static constexpr int kCarveout = 9;
+  static constexpr int kPreferL1 = 2;
+  static constexpr int kPreferEqual = 3;
+
+  void SetUp() override {
+    ModuleTest::SetUp();
+    int size = 0;
+    ASSERT_EQ(cuDeviceGetAttribute(&size, static_cast<CUdevice_attribute>(81), 0), CUDA_SUCCESS);
+    if (size != 228 << 10) GTEST_SKIP() << "this device has other sizes";
+  }
+  void Set(int attribute, int value) {
+    const Function<CUresult(void*, int, int)> set("cuFuncSetAttribute");
+    EXPECT_EQ(set(add_, attribute, value), CUDA_SUCCESS);
+  }
+  void Prefer(int cache) {
+    EXPECT_EQ(Function<CUresult(void*, int)>("cuFuncSetCacheConfig")(add_, cache), CUDA_SUCCESS);
+  }
+  int Blocks(size_t dynamic = 7 << 10) {
+    const Function<CUresult(int*, void*, int, size_t)> count(
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    int blocks = -1;
+    EXPECT_EQ(count(&blocks, add_, 32, dynamic), CUDA_SUCCESS);
+    return blocks;
+  }
+  size_t Available(int blocks) {
+    const Function<CUresult(size_t*, void*, int, int)> available(
+        "cuOccupancyAvailableDynamicSMemPerBlock");
+    size_t size = 77;
+    EXPECT_EQ(available(&size, add_, blocks, 32), CUDA_SUCCESS);
+    return size;
+  }
+};
+
+TEST_F(SharedMemorySizesTest, TheNextLargerOneIsThatOfACarveout) {
+  struct Case {
+    int per_cent;
+    int blocks;
+  };
+  constexpr Case kCases[] = {{-1, 28}, {0, 1},   {3, 1},   {4, 2},   {7, 2},   {8, 4},   {14, 4},
+                             {15, 8},  {28, 8},  {29, 12}, {43, 12}, {44, 16}, {57, 16}, {58, 20},
+                             {71, 20}, {72, 24}, {85, 24}, {86, 28}, {100, 28}};
+  for (const Case& of : kCases) {
+    Set(kCarveout, of.per_cent);
+    EXPECT_EQ(Blocks(), of.blocks) << of.per_cent;
+  }
+}
+
+TEST_F(SharedMemorySizesTest, PreferringACacheChoosesOneWhereNoCarveoutDoes) {
+  Prefer(kPreferL1);
+  EXPECT_EQ(Blocks(), 1);
+  EXPECT_EQ(Blocks(0), 8);
+  Prefer(kPreferEqual);
+  EXPECT_EQ(Blocks(), 16);
+  Set(kCarveout, 29);
+  EXPECT_EQ(Blocks(), 12);
+}
+
+TEST_F(SharedMemorySizesTest, WhatAContextPrefersIsForFunctionsThatDoNotSay) {
+  ASSERT_EQ(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1), CUDA_SUCCESS);
+  EXPECT_EQ(Blocks(), 1);
+  Prefer(kPreferEqual);
+  EXPECT_EQ(Blocks(), 16);
+  Prefer(0);
+  EXPECT_EQ(Blocks(), 1);
+  EXPECT_EQ(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_NONE), CUDA_SUCCESS);
+  EXPECT_EQ(Blocks(), 28);
+}
+
+TEST_F(SharedMemorySizesTest, OneBlockAlwaysHasRoom) {
+  Prefer(kPreferL1);
+  EXPECT_EQ(Blocks(48 << 10), 1);
+  EXPECT_EQ(Available(1), 48u << 10);
+  EXPECT_EQ(Available(2), 4096u);
+  EXPECT_EQ(Available(3), 2688u) << "a third of 8 KB, in units of 128 bytes";
+}
+
+// To choose a block, any carveout is one for all, but for 0.
+TEST_F(SharedMemorySizesTest, ABlockIsChosenAsIfAnyCarveoutWereTheWhole) {
+  const Function<CUresult(int*, int*, void*, size_t (*)(int), size_t, int)> choose(
+      "cuOccupancyMaxPotentialBlockSize");
+  int multiprocessors = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0),
+            CUDA_SUCCESS);
+  for (const int carveout : {0, 1, 50}) {
+    Set(kCarveout, carveout);
+    int grid = 0;
+    int block = 0;
+    EXPECT_EQ(choose(&grid, &block, add_, nullptr, 7 << 10, 32), CUDA_SUCCESS);
+    EXPECT_EQ(grid, (carveout == 0 ? 1 : 28) * multiprocessors) << carveout;
+    EXPECT_EQ(block, 32);
+  }
+}
+
+// Of what is asked for 32 bits count, unless the function may have more than usual.
+TEST_F(SharedMemorySizesTest, TheUsualSizeIsForAllFunctions) {
+  for (const int allowed : {48 << 10, 1024, 0}) {
+    Set(kMostDynamicShared, allowed);
+    EXPECT_EQ(Blocks(48 << 10), 4) << allowed;
+    EXPECT_EQ(Blocks((48 << 10) + 1), 0) << allowed;
+    EXPECT_EQ(Blocks((size_t{1} << 32) + 1000), 32) << allowed;
+    EXPECT_EQ(Blocks((size_t{1} << 32) + 60000), 0) << allowed;
+    EXPECT_EQ(Available(4), static_cast<size_t>(allowed)) << allowed;
+  }
+  Set(kMostDynamicShared, 100 << 10);
+  EXPECT_EQ(Blocks(100 << 10), 2);
+  EXPECT_EQ(Blocks(size_t{1} << 40), 0);
 }
 
 TEST_F(ModuleTest, OccupancyIsSensible) {

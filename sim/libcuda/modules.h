@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/executor.h"
 #include "sim/libcuda/streams.h"
@@ -38,12 +39,12 @@ struct FunctionRecord {
 // Of no context: it is loaded on a device when it is first needed there.
 struct LibraryRecord {
   std::string ptx;
+  absl::Status refusal;             // why the image is no good, which is told when it is needed
   std::map<int, uint64_t> modules;  // by device
 };
 struct KernelRecord {
   uint64_t library = 0;
   std::string name;
-  std::optional<uint32_t> dynamic_shared;  // that a launch may ask for, if the program said so
 };
 
 // What was added to a link so far, and where its words go: of calls_linking.cc.

@@ -461,6 +461,12 @@ union CUlaunchAttributeValue {
     unsigned int x, y, z;
   } clusterDim;
   int programmaticStreamSerializationAllowed;
+  int clusterSchedulingPolicyPreference;
+  struct {
+    unsigned char default_, remote;
+  } memSyncDomainMap;
+  int memSyncDomain;
+  unsigned int sharedMemCarveout;
 };
 struct CUlaunchAttribute {
   CUlaunchAttributeID id;
@@ -499,10 +505,13 @@ inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY 
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 5;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT = 7;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PRIORITY = 8;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP = 9;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN = 10;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION = 11;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT = 12;
+inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE = 13;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 14;
 inline constexpr CUlaunchAttributeID CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16;
 

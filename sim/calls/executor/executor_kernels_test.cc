@@ -381,9 +381,9 @@ TEST_P(KernelsTest, MayAskForMoreSharedMemory) {
   const LaunchConfig config{{}, {}, 200 << 10};
   EXPECT_THAT(executor().Launch(Stream(kDevice0), kernel, config, {}),
               HasDriverCode(DriverCode::kInvalidValue));
-  EXPECT_THAT(simulator_->kernels().AllowDynamicShared(kernel, 200 << 10), IsOk());
+  EXPECT_THAT(simulator_->kernels().Set(kernel, KernelSetting::kDynamicShared, 200 << 10), IsOk());
   EXPECT_THAT(executor().Launch(Stream(kDevice0), kernel, config, {}), IsOk());
-  EXPECT_THAT(simulator_->kernels().AllowDynamicShared(kernel, 300 << 10),
+  EXPECT_THAT(simulator_->kernels().Set(kernel, KernelSetting::kDynamicShared, 300 << 10),
               HasDriverCode(DriverCode::kInvalidValue));
 }
 

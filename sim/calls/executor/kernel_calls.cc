@@ -91,22 +91,19 @@ std::shared_ptr<ptx::GraphConditions> KernelCalls::conditions() const {
   return modules_.conditions();
 }
 
-absl::Status KernelCalls::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
+absl::Status KernelCalls::Set(Kernel kernel, KernelSetting setting, int value, SettingOf of) {
   return guard_.Guard("cuFuncSetAttribute",
-                      [&] { return modules_.AllowDynamicShared(kernel, bytes); });
+                      [&] { return modules_.Set(kernel, setting, value, of); });
 }
 
 absl::Status KernelCalls::CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config) {
   return guard_.Guard("cuLaunchKernel", [&] { return modules_.CheckLaunch(kernel, config); });
 }
 
-absl::Status KernelCalls::AllowLargeClusters(Kernel kernel, bool allowed) {
-  return guard_.Guard("cuFuncSetAttribute",
-                      [&] { return modules_.AllowLargeClusters(kernel, allowed); });
-}
-
-absl::Status KernelCalls::SetCarveout(Kernel kernel, int per_cent) {
-  return guard_.Guard("cuFuncSetAttribute", [&] { return modules_.SetCarveout(kernel, per_cent); });
+absl::Status KernelCalls::CheckShape(const LoadedKernel& kernel, const LaunchConfig& config,
+                                     const LaunchForm& form) {
+  return guard_.Guard("cuLaunchKernel",
+                      [&] { return modules_.CheckShape(kernel, config, form).status(); });
 }
 
 absl::Status KernelCalls::SetHeapSize(DeviceOrdinal device, Bytes size) {

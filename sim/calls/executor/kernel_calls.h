@@ -54,15 +54,15 @@ class KernelCalls {
   absl::StatusOr<AddressRange> FindGlobal(const char* call, Module module,
                                           absl::string_view name) const;
 
-  // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
-  // InvalidArgument (INVALID_VALUE): no block of its device can have that.
-  absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
+  // InvalidArgument (INVALID_VALUE): no block of its device can have so much shared memory.
+  absl::Status Set(Kernel kernel, KernelSetting setting, int value,
+                   SettingOf of = SettingOf::kFunction);
 
   // Whether Executor::Launch would take a launch of this shape.
   absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
-  // From now on a launch of the kernel may, or may not, ask for clusters of more than 8 blocks.
-  absl::Status AllowLargeClusters(Kernel kernel, bool allowed);
-  absl::Status SetCarveout(Kernel kernel, int per_cent);
+  // The same in a form of its own, but for shared memory.
+  absl::Status CheckShape(const LoadedKernel& kernel, const LaunchConfig& config,
+                          const LaunchForm& form);
 
   // What malloc of kernels of the device takes from, until the first of them is launched; then it
   // stays as it is.
@@ -72,8 +72,8 @@ class KernelCalls {
   // What is left in it, by the place in code that asked for it. Of all devices if none is said.
   std::vector<Diagnostic> HeapLeaks(std::optional<DeviceOrdinal> device = std::nullopt) const;
 
-  // The blocks of a cluster of a launch. Internal (INVALID_CLUSTER_SIZE): the
-  // launch would be refused.
+  // The blocks of a cluster of a launch. Internal (INVALID_CLUSTER_SIZE), or InvalidArgument
+  // (INVALID_VALUE) for a grid that no launch may have: it would be refused.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                  const LaunchForm& form) const;
 

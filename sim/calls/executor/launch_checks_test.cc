@@ -116,7 +116,7 @@ TEST_F(LaunchChecksTest, ClustersReachToTheLimit) {
       EXPECT_THAT(std::string(status.message()),
                   HasSubstr(absl::StrCat("more than ", most, " blocks")));
     }
-    EXPECT_THAT(simulator_->kernels().AllowLargeClusters(kernel, true), IsOk());
+    EXPECT_THAT(simulator_->kernels().Set(kernel, KernelSetting::kLargeClusters, 1), IsOk());
   }
 }
 

@@ -3,6 +3,8 @@
 #ifndef TWINMMU_SIM_CALLS_EXECUTOR_LOADED_MODULE_H_
 #define TWINMMU_SIM_CALLS_EXECUTOR_LOADED_MODULE_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,6 +40,19 @@ struct LoadedModule {
 // Where one of its variables lies.
 AddressRange RangeOf(const LoadedModule& module, const ptx::GlobalInfo& variable);
 
+// What a program may set of a kernel.
+enum class KernelSetting : size_t {
+  kDynamicShared,  // the most bytes of it that a launch may ask for
+  kCarveout,       // of shared memory, in per cent; -1: not said
+  kLargeClusters,  // not 0: a launch may ask for more blocks than every device has
+  kClusterPolicy,  // by which clusters are scheduled; without effect
+  kCache,          // a CUfunc_cache
+};
+inline constexpr size_t kKernelSettings = 5;
+// What it is set of: the function, or the kernel of a library, of which it counts where the
+// function has none.
+enum class SettingOf { kFunction, kLibrary };
+
 struct LoadedKernel {
   Module module;
   std::shared_ptr<const ptx::Program> program;
@@ -45,16 +60,26 @@ struct LoadedKernel {
   DeviceAddress image;
   ManagedVariables managed;
   int target = 0;
-  uint32_t most_dynamic_shared_bytes = 0;  // that a launch may ask for
-  bool non_portable_cluster = false;       // a launch may ask for more blocks than every device has
-  int carveout = -1;                       // of shared memory, in per cent; without effect
+  // What is set, by KernelSetting.
+  std::array<std::optional<int>, kKernelSettings> of_function = {};
+  std::array<int, kKernelSettings> of_library = {0, -1, 0, 0, 0};
+
+  int Get(KernelSetting setting) const {
+    const auto index = static_cast<size_t>(setting);
+    return of_function[index].value_or(of_library[index]);
+  }
 };
+
+// The block that a launch has: a single thread stands for what the kernel requires.
+Dim3 BlockOf(const LoadedKernel& kernel, const Dim3& asked);
 
 // How a kernel is launched, beyond LaunchConfig.
 struct LaunchForm {
   bool cooperative = false;     // with memory by which its blocks can synchronise
   std::optional<Dim3> cluster;  // in blocks; if not said, what the kernel says, or single blocks
-  bool of_graph = false;        // a node of a graph: it may decide what others do
+  // Made of whole ones of `cluster`; without effect.
+  std::optional<Dim3> preferred_cluster = std::nullopt;
+  bool of_graph = false;  // a node of a graph: it may decide what others do
 };
 
 }  // namespace twinmmu

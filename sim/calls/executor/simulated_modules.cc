@@ -126,10 +126,10 @@ bool HasClusters(const Profile& profile, DeviceOrdinal device) {
 }
 
 absl::Status CheckShared(const LoadedKernel& kernel, uint32_t dynamic) {
-  if (dynamic <= kernel.most_dynamic_shared_bytes) return absl::OkStatus();
+  const int most = kernel.Get(KernelSetting::kDynamicShared);
+  if (dynamic <= static_cast<uint32_t>(most)) return absl::OkStatus();
   return InvalidValue(kLaunchCall, dynamic, " bytes of dynamic shared memory are more than the ",
-                      kernel.most_dynamic_shared_bytes, " that kernel ", kernel.info->name,
-                      " may have");
+                      most, " that kernel ", kernel.info->name, " may have");
 }
 
 absl::StatusOr<std::vector<char>> Pack(const ptx::KernelInfo& kernel,
@@ -150,6 +150,12 @@ absl::StatusOr<std::vector<char>> Pack(const ptx::KernelInfo& kernel,
 }
 
 }  // namespace
+
+Dim3 BlockOf(const LoadedKernel& kernel, const Dim3& asked) {
+  const auto& required = kernel.info->required_threads;
+  if (required[0] == 0 || asked.x != 1 || asked.y != 1 || asked.z != 1) return asked;
+  return {required[0], std::max(required[1], 1u), std::max(required[2], 1u)};
+}
 
 SimulatedModules::SimulatedModules(SimulatorState* state, SimulatedStreams* streams)
     : state_(*state), mmu_(state->mmu), streams_(*streams) {}
@@ -285,8 +291,8 @@ absl::StatusOr<Kernel> SimulatedModules::DoGetKernel(Module module, absl::string
   LoadedKernel kernel{module,         known->program, info, known->image.base,
                       known->managed, known->target};
   const uint64_t usual = LimitOf(mmu_.profile, module.device(), kShared);
-  kernel.most_dynamic_shared_bytes =
-      static_cast<uint32_t>(usual - std::min(usual, info->shared_bytes));
+  kernel.of_library[static_cast<size_t>(KernelSetting::kDynamicShared)] =
+      static_cast<int>(usual - std::min(usual, info->shared_bytes));
   const std::lock_guard lock(mutex_);
   LoadedModule* const state = modules_.Find(module.value());
   if (state == nullptr) return Fail(DriverCode::kInvalidHandle, kCall, "the module was unloaded");
@@ -314,13 +320,26 @@ absl::Status SimulatedModules::DoLaunch(Stream stream, Kernel kernel, const Laun
 }
 
 absl::Status SimulatedModules::CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config) {
-  const DeviceOrdinal device = kernel.module.device();
-  absl::Status valid = CheckCovered(device, *kernel.info);
-  if (valid.ok()) valid = CheckExtent(mmu_.profile, device, config.grid, kGrid);
-  if (valid.ok()) valid = CheckExtent(mmu_.profile, device, config.block, kBlock);
-  if (valid.ok()) valid = CheckBlock(mmu_.profile, device, *kernel.info, config.block);
+  absl::Status valid = CheckBlocks(kernel, config.block);
+  if (valid.ok()) valid = CheckExtent(mmu_.profile, kernel.module.device(), config.grid, kGrid);
   if (valid.ok()) valid = CheckShared(kernel, config.dynamic_shared_bytes);
   return valid;
+}
+
+absl::Status SimulatedModules::CheckBlocks(const LoadedKernel& kernel, const Dim3& block) {
+  const DeviceOrdinal device = kernel.module.device();
+  absl::Status valid = CheckCovered(device, *kernel.info);
+  if (valid.ok()) valid = CheckExtent(mmu_.profile, device, block, kBlock);
+  if (valid.ok()) valid = CheckBlock(mmu_.profile, device, *kernel.info, BlockOf(kernel, block));
+  return valid;
+}
+
+absl::StatusOr<Dim3> SimulatedModules::CheckShape(const LoadedKernel& kernel,
+                                                  const LaunchConfig& config,
+                                                  const LaunchForm& form) {
+  const absl::Status valid = CheckBlocks(kernel, config.block);
+  if (!valid.ok()) return valid;
+  return ClusterOf(kernel, config.grid, form);
 }
 
 absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
@@ -336,10 +355,10 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
                 ToString(kernel.device()), ", the stream of ", ToString(stream.device()));
   }
   const DeviceOrdinal device = kernel.device();
-  valid = CheckLaunch(*known, config);
-  if (!valid.ok()) return valid;
-  const absl::StatusOr<Dim3> cluster = ClusterOf(*known, config.grid, form);
+  const absl::StatusOr<Dim3> cluster = CheckShape(*known, config, form);
   if (!cluster.ok()) return cluster.status();
+  valid = CheckShared(*known, config.dynamic_shared_bytes);
+  if (!valid.ok()) return valid;
   absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
   if (!packed.ok()) return packed.status();
   ptx::Launch launch;
@@ -347,6 +366,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   launch.kernel = known->info;
   launch.device = device;
   launch.config = config;
+  launch.config.block = BlockOf(*known, config.block);
   launch.parameters = *std::move(packed);
   launch.image = known->image;
   launch.managed = known->managed;
@@ -389,18 +409,25 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   return absl::OkStatus();
 }
 
-absl::Status SimulatedModules::AllowDynamicShared(Kernel kernel, uint32_t bytes) {
+absl::Status SimulatedModules::Set(Kernel kernel, KernelSetting setting, int value, SettingOf of) {
   static constexpr char kCall[] = "cuFuncSetAttribute";
   const absl::StatusOr<LoadedKernel> known = FindKernel(kCall, kernel);
   if (!known.ok()) return known.status();
   const uint64_t most = LimitOf(mmu_.profile, kernel.device(), kSharedOptin);
-  if (known->info->shared_bytes + bytes > most) {
-    return InvalidValue(kCall, bytes, " bytes of dynamic shared memory, and ",
+  if (setting == KernelSetting::kDynamicShared &&
+      known->info->shared_bytes + static_cast<uint64_t>(value) > most) {
+    return InvalidValue(kCall, value, " bytes of dynamic shared memory, and ",
                         known->info->shared_bytes, " of static, are more than ", most);
   }
   const std::lock_guard lock(mutex_);
   LoadedKernel* const state = kernels_.Find(kernel.value());
-  if (state != nullptr) state->most_dynamic_shared_bytes = bytes;
+  if (state == nullptr) return absl::OkStatus();  // unloaded meanwhile
+  const auto index = static_cast<size_t>(setting);
+  if (of == SettingOf::kFunction) {
+    state->of_function[index] = value;
+  } else {
+    state->of_library[index] = value;
+  }
   return absl::OkStatus();
 }
 
@@ -411,10 +438,13 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
   const auto fail = [&](const auto&... words) {
     return Fail(kInvalidClusterSize, kLaunchCall, "kernel ", info.name, ": ", words...);
   };
+  Dim3 cluster = form.cluster.value_or(Dim3());
+  if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) return fail("a cluster without blocks");
+  const absl::Status grid_fits = CheckExtent(mmu_.profile, kernel.module.device(), grid, kGrid);
+  if (!grid_fits.ok()) return grid_fits;
   if (!form.cluster.has_value() && info.explicit_cluster && !required) {
     return fail("it must be launched with the dimensions of a cluster");
   }
-  Dim3 cluster = form.cluster.value_or(Dim3());
   if (required) {
     const Dim3 own{info.cluster[0], std::max(info.cluster[1], 1u), std::max(info.cluster[2], 1u)};
     if (form.cluster.has_value() &&
@@ -423,8 +453,8 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
     }
     cluster = own;
   }
-  if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) return fail("a cluster without blocks");
-  uint64_t most = kernel.non_portable_cluster ? kLargestCluster : kPortableCluster;
+  const bool large = kernel.Get(KernelSetting::kLargeClusters) != 0;
+  uint64_t most = large ? kLargestCluster : kPortableCluster;
   if (info.max_cluster_blocks != 0) most = std::min<uint64_t>(most, info.max_cluster_blocks);
   if (!HasClusters(mmu_.profile, kernel.module.device())) most = 1;
   // Then the product of all three does not overflow.
@@ -435,25 +465,15 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
   if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
     return fail("the grid does not consist of whole clusters");
   }
+  if (form.preferred_cluster.has_value()) {
+    const Dim3& preferred = *form.preferred_cluster;
+    const auto is_multiple = [](uint32_t of, uint32_t each) { return of != 0 && of % each == 0; };
+    if (!form.cluster.has_value() || !is_multiple(preferred.x, cluster.x) ||
+        !is_multiple(preferred.y, cluster.y) || !is_multiple(preferred.z, cluster.z)) {
+      return fail("the preferred cluster does not consist of whole clusters");
+    }
+  }
   return cluster;
-}
-
-template <typename Change>
-absl::Status SimulatedModules::ChangeKernel(Kernel kernel, const Change& change) {
-  const absl::StatusOr<LoadedKernel> known = FindKernel("cuFuncSetAttribute", kernel);
-  if (!known.ok()) return known.status();
-  const std::lock_guard lock(mutex_);
-  LoadedKernel* const state = kernels_.Find(kernel.value());
-  if (state != nullptr) change(*state);
-  return absl::OkStatus();
-}
-
-absl::Status SimulatedModules::AllowLargeClusters(Kernel kernel, bool allowed) {
-  return ChangeKernel(kernel, [&](LoadedKernel& state) { state.non_portable_cluster = allowed; });
-}
-
-absl::Status SimulatedModules::SetCarveout(Kernel kernel, int per_cent) {
-  return ChangeKernel(kernel, [&](LoadedKernel& state) { state.carveout = per_cent; });
 }
 
 template <typename Visit>

@@ -46,20 +46,20 @@ class SimulatedModules {
                               const ManagedVariables& managed);
   // A module of PTX that may name what others define. Codes as of Compile.
   absl::StatusOr<ptx::Module> Parse(DeviceOrdinal device, absl::string_view text) const;
-  // From now on a launch of the kernel may ask for `bytes` of dynamic shared memory.
-  // InvalidArgument (INVALID_VALUE): no block of this device can have that.
-  absl::Status AllowDynamicShared(Kernel kernel, uint32_t bytes);
+  // INVALID_VALUE: no block of this device can have so much shared memory.
+  absl::Status Set(Kernel kernel, KernelSetting setting, int value, SettingOf of);
   // Whether a launch of this shape is possible.
   absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
-  // From now on a launch of the kernel may, or may not, ask for clusters of more than 8 blocks.
-  absl::Status AllowLargeClusters(Kernel kernel, bool allowed);
-  absl::Status SetCarveout(Kernel kernel, int per_cent);
+  // The blocks of a cluster of a launch, if its grid and its blocks are possible.
+  absl::StatusOr<Dim3> CheckShape(const LoadedKernel& kernel, const LaunchConfig& config,
+                                  const LaunchForm& form);
   // Of the heap of the device, until the first kernel that may use it is launched.
   void SetHeapSize(DeviceOrdinal device, Bytes size);
   void ForgetHeap(DeviceOrdinal device);
   // What kernels have taken by malloc and not given back, by place. `device`: of that one only.
   std::vector<Diagnostic> HeapLeaks(std::optional<DeviceOrdinal> device);
-  // The blocks of a cluster of such a launch. INVALID_CLUSTER_SIZE: as Launch.
+  // The blocks of a cluster of such a launch. INVALID_CLUSTER_SIZE: as Launch. INVALID_VALUE: it is
+  // no grid.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                  const LaunchForm& form) const;
   // OUT_OF_MEMORY: there is none for a cooperative launch. INVALID_CLUSTER_SIZE: the grid does not
@@ -98,8 +98,7 @@ class SimulatedModules {
   absl::StatusOr<std::shared_ptr<ptx::DeviceHeap>> HeapOf(DeviceOrdinal device, uint64_t call_id);
   // NOT_SUPPORTED: it has, or may call, an instruction that is not covered.
   absl::Status CheckCovered(DeviceOrdinal device, const ptx::KernelInfo& kernel);
-  template <typename Change>
-  absl::Status ChangeKernel(Kernel kernel, const Change& change);
+  absl::Status CheckBlocks(const LoadedKernel& kernel, const Dim3& block);
   template <typename Visit>
   absl::Status VisitModule(const char* call, Module module, const Visit& visit) const;
 

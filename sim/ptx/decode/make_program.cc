@@ -122,7 +122,7 @@ class ProgramBuilder {
         code_->image_offsets[i] = variable.managed ? program_->managed_sizes_.size() : *offset;
         if (variable.managed) program_->managed_sizes_.push_back(variable.size());
       }
-      if (constant) placement_.const_bytes = image.size();
+      if (constant) program_->constant_bytes_ = placement_.const_bytes = image.size();
     }
     program_->image_bytes_ = image.size();
     return absl::OkStatus();

@@ -93,6 +93,7 @@ class Program : public SiteSource {
     char* zeros = nullptr;
   };
   uint64_t image_bytes() const { return image_bytes_; }
+  uint64_t constant_bytes() const { return constant_bytes_; }  // of them those of .const
   const std::vector<uint64_t>& managed_sizes() const { return managed_sizes_; }
   void WriteImages(const Image& image, absl::Span<const Image> managed) const;
 
@@ -105,6 +106,7 @@ class Program : public SiteSource {
   std::vector<KernelInfo> kernels_;
   std::vector<GlobalInfo> globals_;
   uint64_t image_bytes_ = 0;
+  uint64_t constant_bytes_ = 0;
   std::vector<uint64_t> managed_sizes_;
   std::unique_ptr<const Code> code_;
 };

@@ -1,6 +1,8 @@
 // What the program asks about kernels, and how many blocks fit.
 
 #include <algorithm>
+#include <climits>
+#include <optional>
 #include <utility>
 
 #include "sim/calls/executor/kernel_calls.h"
@@ -8,6 +10,7 @@
 #include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/launches.h"
 #include "sim/libcuda/modules.h"
 #include "sim/ptx/program/program.h"
 
@@ -40,6 +43,7 @@ constexpr unsigned int kDisableCachingOverride = 1;  // the last of the flags of
 
 // CUdevice_attribute.
 constexpr int kThreadsPerBlock = 1;
+constexpr int kSharedPerBlock = 8;
 constexpr int kWarpSize = 10;
 constexpr int kThreadsPerMultiprocessor = 39;
 constexpr int kSharedPerMultiprocessor = 81;
@@ -56,6 +60,21 @@ int Capability(DriverState& driver, DeviceOrdinal device) {
   return 10 * AttributeOf(driver, device, 75) + AttributeOf(driver, device, 76);
 }
 
+std::optional<KernelSetting> SettingBy(int attribute) {
+  switch (attribute) {
+    case kMaxDynamicSharedSizeBytes:
+      return KernelSetting::kDynamicShared;
+    case kPreferredSharedMemoryCarveout:
+      return KernelSetting::kCarveout;
+    case kNonPortableClusterSizeAllowed:
+      return KernelSetting::kLargeClusters;
+    case kClusterSchedulingPolicyPreference:
+      return KernelSetting::kClusterPolicy;
+    default:
+      return std::nullopt;
+  }
+}
+
 // False: there is no such attribute.
 bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* value) {
   const ptx::KernelInfo& info = *kernel.info;
@@ -66,6 +85,9 @@ bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* va
       return true;
     case kSharedSizeBytes:
       *value = static_cast<int>(info.shared_bytes);
+      return true;
+    case kConstSizeBytes:  // of its module, as an H200 has it
+      *value = static_cast<int>(kernel.program->constant_bytes());
       return true;
     case kLocalSizeBytes:
       *value = static_cast<int>(info.local_bytes);
@@ -80,10 +102,9 @@ bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* va
       *value = Capability(driver, device);
       return true;
     case kMaxDynamicSharedSizeBytes:
-      *value = static_cast<int>(kernel.most_dynamic_shared_bytes);
-      return true;
     case kPreferredSharedMemoryCarveout:
-      *value = kernel.carveout;
+    case kClusterSchedulingPolicyPreference:
+      *value = kernel.Get(*SettingBy(attribute));
       return true;
     case kClusterSizeMustBeSet:
       *value = info.explicit_cluster && info.cluster[0] == 0;
@@ -95,12 +116,11 @@ bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* va
           static_cast<int>(info.cluster[static_cast<size_t>(attribute - kRequiredClusterWidth)]);
       return true;
     case kNonPortableClusterSizeAllowed:
-      *value = kernel.non_portable_cluster;
+      *value = kernel.Get(KernelSetting::kLargeClusters) != 0;
       return true;
     default:
       *value = 0;
-      return attribute == kConstSizeBytes || attribute == kCacheModeCa ||
-             attribute == kClusterSchedulingPolicyPreference;
+      return attribute == kCacheModeCa;
   }
 }
 
@@ -119,16 +139,7 @@ bool CanBeSet(int attribute, int value) {
   }
 }
 
-// The dimensions of a cluster that a launch would have; those that do not matter are left out.
-LaunchForm FormOf(const CUlaunchConfig& config) {
-  LaunchForm form;
-  for (unsigned int i = 0; config.attrs != nullptr && i < config.numAttrs; ++i) {
-    if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
-    const auto& cluster = config.attrs[i].value.clusterDim;
-    form.cluster = Dim3{cluster.x, cluster.y, cluster.z};
-  }
-  return form;
-}
+bool IsCache(int config) { return config >= 0 && config <= CU_FUNC_CACHE_PREFER_EQUAL; }
 
 // A kernel, and what is known of it.
 struct Found : LoadedKernel {
@@ -150,6 +161,9 @@ absl::StatusOr<Found> FindKernel(const CallSite& site, DriverState& driver, Cont
   if (!kernel.ok()) return kernel.status();
   absl::StatusOr<LoadedKernel> found = driver.simulator->kernels().Find(site.name(), *kernel);
   if (!found.ok()) return found.status();
+  // What the function has no preference for, the context may have.
+  std::optional<int>& cache = found->of_function[static_cast<size_t>(KernelSetting::kCache)];
+  if (found->Get(KernelSetting::kCache) == 0) cache = context.cache_config;
   return Found{*std::move(found), *kernel};
 }
 
@@ -212,6 +226,14 @@ CUresult CountBlocks(const CallSite& site, int* blocks, CUfunction function, int
 
 using SharedForThreads = size_t (*)(int threads);
 
+// To choose a block, an H200 takes any carveout for the whole, but for none at all.
+LoadedKernel WithWholeCarveout(LoadedKernel kernel) {
+  constexpr int kWhole = 100;
+  std::optional<int>& carveout = kernel.of_function[static_cast<size_t>(KernelSetting::kCarveout)];
+  if (kernel.Get(KernelSetting::kCarveout) > 0) carveout = kWhole;
+  return kernel;
+}
+
 CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction function,
                      SharedForThreads shared_for, size_t dynamic, int limit) {
   const Needed needed = {grid, block};
@@ -220,6 +242,7 @@ CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction fun
     if (limit < 0) return DriverCode::kInvalidValue;
     const DeviceOrdinal device = kernel.module.device();
     const int warp = std::max(AttributeOf(driver, device, kWarpSize), 1);
+    const LoadedKernel counted = WithWholeCarveout(kernel);
     const int most = static_cast<int>(kernel.info->max_threads);
     int threads = limit == 0 ? most : std::min(limit, most);
     int best = 0;
@@ -230,7 +253,7 @@ CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction fun
         const DriverCode called = CallBack(site, [&] { shared = shared_for(threads); });
         if (called != DriverCode::kSuccess) return called;
       }
-      const int blocks = BlocksThatFit(driver, kernel, threads, shared);
+      const int blocks = BlocksThatFit(driver, counted, threads, shared);
       if (blocks * threads <= best) continue;
       best = blocks * threads;
       *block = threads;
@@ -238,6 +261,55 @@ CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction fun
     }
     return DriverCode::kSuccess;  // and 0, if no block fits
   });
+}
+
+// How much of the memory of a multiprocessor is shared memory while a kernel runs: the smallest of
+// some sizes that has what it prefers, and a block of it. As an H200 counts.
+uint64_t SharedMemoryFor(DriverState& driver, const LoadedKernel& kernel, uint64_t block) {
+  constexpr uint64_t kKilobytes[] = {8, 16, 32, 64, 100, 132, 164, 196, 228};
+  constexpr int kPreferL1 = 2;
+  const auto most =
+      static_cast<uint64_t>(AttributeOf(driver, kernel.module.device(), kSharedPerMultiprocessor));
+  const int carveout = kernel.Get(KernelSetting::kCarveout);
+  const int cache = kernel.Get(KernelSetting::kCache);
+  uint64_t wanted = most;
+  if (carveout >= 0) {
+    wanted = most * static_cast<uint64_t>(carveout) / 100;
+  } else if (cache == kPreferL1) {
+    wanted = 0;
+  } else if (cache == CU_FUNC_CACHE_PREFER_EQUAL) {
+    wanted = most / 2;
+  }
+  for (const uint64_t size : kKilobytes) {
+    if (size << 10 >= std::max(wanted, block)) return std::min(size << 10, most);
+  }
+  return most;
+}
+
+constexpr uint32_t kSharedUnit = 128;  // shared memory is given out in units of so many bytes
+
+// Of a block. Where no more than usual is allowed, an H200 counts in 32 bits.
+std::optional<uint64_t> SharedOfBlock(DriverState& driver, const LoadedKernel& kernel,
+                                      size_t dynamic) {
+  const DeviceOrdinal device = kernel.module.device();
+  const auto usual = static_cast<uint64_t>(AttributeOf(driver, device, kSharedPerBlock));
+  const auto allowed = static_cast<uint64_t>(kernel.Get(KernelSetting::kDynamicShared));
+  const auto all = static_cast<uint32_t>(kernel.info->shared_bytes + dynamic);
+  const uint32_t rounded = (all + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
+  if (allowed > usual ? dynamic > allowed : rounded > usual) return std::nullopt;
+  return uint64_t{rounded} +
+         static_cast<uint64_t>(AttributeOf(driver, device, kReservedSharedPerBlock));
+}
+
+// That each of so many blocks which fit may have. There is always room for one.
+size_t DynamicSharedFor(DriverState& driver, const LoadedKernel& kernel, int blocks) {
+  const uint64_t most =
+      static_cast<uint64_t>(AttributeOf(driver, kernel.module.device(), kSharedPerMultiprocessor));
+  const uint64_t block = SharedOfBlock(driver, kernel, 0).value_or(0);
+  const uint64_t room = blocks == 1 ? most : SharedMemoryFor(driver, kernel, block);
+  const uint64_t each = room / static_cast<uint64_t>(blocks) / kSharedUnit * kSharedUnit;
+  const auto allowed = static_cast<uint64_t>(kernel.Get(KernelSetting::kDynamicShared));
+  return std::min(each - std::min(each, kernel.info->shared_bytes), allowed);
 }
 
 }  // namespace
@@ -253,11 +325,10 @@ int BlocksThatFit(DriverState& driver, const LoadedKernel& kernel, int threads, 
   blocks = std::min(blocks, has(kBlocksPerMultiprocessor));
   blocks =
       std::min(blocks, has(kRegistersPerMultiprocessor) / (rounded * RegistersOf(*kernel.info)));
-  const uint64_t shared = kernel.info->shared_bytes + dynamic;
-  if (dynamic > kernel.most_dynamic_shared_bytes) return 0;
-  const uint64_t each = shared + static_cast<uint64_t>(has(kReservedSharedPerBlock));
-  if (each == 0) return blocks;
-  const uint64_t room = static_cast<uint64_t>(has(kSharedPerMultiprocessor)) / each;
+  const std::optional<uint64_t> each = SharedOfBlock(driver, kernel, dynamic);
+  if (!each.has_value()) return 0;
+  if (*each == 0) return blocks;
+  const uint64_t room = SharedMemoryFor(driver, kernel, *each) / *each;
   return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(blocks), room));
 }
 
@@ -288,26 +359,19 @@ extern "C" CUresult cuFuncSetAttribute(CUfunction function, int attribute, int v
   return EnterKernel(
       TWINMMU_HERE, function, handle, {}, [&](DriverState& driver, const Found& kernel) {
         if (!CanBeSet(attribute, value)) return ToResult(DriverCode::kInvalidValue);
-        if (attribute == kNonPortableClusterSizeAllowed) {
-          return ToResult(
-              driver.simulator->kernels().AllowLargeClusters(kernel.handle, value != 0));
-        }
-        if (attribute == kPreferredSharedMemoryCarveout) {
-          return ToResult(driver.simulator->kernels().SetCarveout(kernel.handle, value));
-        }
-        if (attribute != kMaxDynamicSharedSizeBytes) return CUDA_SUCCESS;
-        return ToResult(driver.simulator->kernels().AllowDynamicShared(
-            kernel.handle, static_cast<uint32_t>(value)));
+        return ToResult(
+            driver.simulator->kernels().Set(kernel.handle, *SettingBy(attribute), value));
       });
 }
 
-// A cache of a size that could be chosen is not simulated.
 extern "C" CUresult cuFuncSetCacheConfig(CUfunction function, int config) {
-  return EnterKernel(TWINMMU_HERE, function, Handle::kFunction, {},
-                     [&](DriverState&, const Found&) {
-                       const bool exists = config >= 0 && config <= CU_FUNC_CACHE_PREFER_EQUAL;
-                       return exists ? DriverCode::kSuccess : DriverCode::kInvalidValue;
-                     });
+  const Handle handle = Handle::kFunction;
+  return EnterKernel(
+      TWINMMU_HERE, function, handle, {}, [&](DriverState& driver, const Found& kernel) {
+        if (!IsCache(config)) return ToResult(DriverCode::kInvalidValue);
+        return ToResult(
+            driver.simulator->kernels().Set(kernel.handle, KernelSetting::kCache, config));
+      });
 }
 
 extern "C" CUresult cuFuncSetSharedMemConfig(CUfunction function, int config) {
@@ -319,7 +383,7 @@ extern "C" CUresult cuFuncSetSharedMemConfig(CUfunction function, int config) {
                      });
 }
 
-// Calls body(driver, context) with the primary context of the device.
+// Calls body(driver, kernel) with the kernel of a library on the device.
 template <typename Body>
 CUresult EnterOfLibrary(const CallSite& site, CUkernel kernel, CUdevice dev, Needed needed,
                         const Body& body) {
@@ -330,45 +394,42 @@ CUresult EnterOfLibrary(const CallSite& site, CUkernel kernel, CUdevice dev, Nee
     if (dev < 0 || dev >= driver.simulator->profile().device_count()) {
       return ToResult(DriverCode::kInvalidDevice);
     }
-    return ToResult(body(driver, driver.contexts.Primary(DeviceOrdinal(dev))));
+    const auto function = ToPointer<CUfunction>(ToNumber(kernel));
+    const absl::StatusOr<Found> found = FindKernel(
+        site, driver, driver.contexts.Primary(DeviceOrdinal(dev)), function, Handle::kOfLibrary);
+    return found.ok() ? ToResult(body(driver, *found)) : ToResult(found.status());
   });
 }
 
 extern "C" CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
-  const CallSite site = TWINMMU_HERE;
-  return EnterOfLibrary(site, kernel, dev, {}, [&](DriverState& driver, Context& context) {
-    if (config < 0 || config > CU_FUNC_CACHE_PREFER_EQUAL) {
-      return ToResult(DriverCode::kInvalidValue);
-    }
-    const auto function = ToPointer<CUfunction>(ToNumber(kernel));
-    return ToResult(FindKernel(site, driver, context, function, Handle::kOfLibrary).status());
-  });
+  return EnterOfLibrary(TWINMMU_HERE, kernel, dev, {},
+                        [&](DriverState& driver, const Found& known) {
+                          if (!IsCache(config)) return ToResult(DriverCode::kInvalidValue);
+                          return ToResult(driver.simulator->kernels().Set(
+                              known.handle, KernelSetting::kCache, config, SettingOf::kLibrary));
+                        });
 }
 
+// As it was set of the kernel, whatever its function has.
 extern "C" CUresult cuKernelGetAttribute(int* value, int attribute, CUkernel kernel, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
-  return EnterOfLibrary(site, kernel, dev, {value}, [&](DriverState& driver, Context& context) {
-    const auto function = ToPointer<CUfunction>(ToNumber(kernel));
-    const absl::StatusOr<Found> found =
-        FindKernel(site, driver, context, function, Handle::kOfLibrary);
-    if (!found.ok()) return ToResult(found.status());
-    return Ask(driver, *found, attribute, value) ? CUDA_SUCCESS
-                                                 : ToResult(DriverCode::kInvalidValue);
+  return EnterOfLibrary(site, kernel, dev, {value}, [&](DriverState& driver, const Found& known) {
+    if (const std::optional<KernelSetting> setting = SettingBy(attribute)) {
+      *value = known.of_library[static_cast<size_t>(*setting)];
+      return DriverCode::kSuccess;
+    }
+    return Ask(driver, known, attribute, value) ? DriverCode::kSuccess : DriverCode::kInvalidValue;
   });
 }
 
 extern "C" CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevice dev) {
-  return EnterOfLibrary(TWINMMU_HERE, kernel, dev, {}, [&](DriverState& driver, Context& context) {
-    if (!CanBeSet(attribute, value)) return DriverCode::kInvalidValue;
-    if (attribute != kMaxDynamicSharedSizeBytes) return DriverCode::kSuccess;
-    if (value > AttributeOf(driver, context.device, kAttributeSharedPerBlockOptin)) {
-      return DriverCode::kInvalidValue;
-    }
-    driver.modules.kernels.Edit(ToNumber(kernel), [&](KernelRecord& record) {
-      record.dynamic_shared = static_cast<uint32_t>(value);
-    });
-    return DriverCode::kSuccess;
-  });
+  return EnterOfLibrary(TWINMMU_HERE, kernel, dev, {},
+                        [&](DriverState& driver, const Found& known) {
+                          if (!CanBeSet(attribute, value))
+                            return ToResult(DriverCode::kInvalidValue);
+                          return ToResult(driver.simulator->kernels().Set(
+                              known.handle, *SettingBy(attribute), value, SettingOf::kLibrary));
+                        });
 }
 
 // --- Names and parameters ------------------------------------------------------------------------
@@ -434,43 +495,52 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
   return ChooseBlock(TWINMMU_HERE, grid, block, function, shared_for, dynamic, limit);
 }
 
-// As an H100 says, whatever the kernel needs.
+// Calls body(kernel, form, cluster, blocks) with the form of a launch, its cluster, and how many of
+// its blocks there can be at once.
+template <typename Body>
+CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
+                       const CUlaunchConfig* config, const Body& body) {
+  return EnterInContext(site, {result, config}, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<Found> kernel =
+        FindKernel(site, driver, context, function, Handle::kEither);
+    if (!kernel.ok()) return ToResult(kernel.status());
+    LaunchConfig launch;
+    LaunchForm form;
+    const DriverCode read = ReadAttributes(*config, &launch, &form);
+    if (read != DriverCode::kSuccess) return ToResult(read);
+    const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
+        *kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, form);
+    if (!cluster.ok()) return ToResult(cluster.status());
+    const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
+    if (threads == 0) return ToResult(DriverCode::kInvalidValue);
+    body(*kernel, form, *cluster,
+         BlocksOnDevice(driver, *kernel, static_cast<int>(std::min<uint64_t>(threads, INT_MAX)),
+                        config->sharedMemBytes));
+    return CUDA_SUCCESS;
+  });
+}
+
+// As an H200 says, whatever the kernel needs, if a block of it fits.
 extern "C" CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function,
                                                        const CUlaunchConfig* config) {
-  return EnterKernel(TWINMMU_HERE, function, Handle::kEither, {size, config},
-                     [&](DriverState& driver, const Found& kernel) {
-                       const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
-                           kernel, {config->gridDimX, config->gridDimY, config->gridDimZ},
-                           FormOf(*config));
-                       if (!cluster.ok()) return ToResult(cluster.status());
-                       *size = kernel.non_portable_cluster ? 16 : 8;
-                       return CUDA_SUCCESS;
-                     });
+  return EnterClusters(TWINMMU_HERE, size, function, config,
+                       [&](const Found& kernel, const LaunchForm&, const Dim3&, uint64_t blocks) {
+                         const int most = kernel.Get(KernelSetting::kLargeClusters) != 0 ? 16 : 8;
+                         *size = blocks != 0 ? most : 0;
+                       });
 }
 
 // Any blocks make a cluster here; on a device only those of one group of multiprocessors, so that
 // an H100 has somewhat fewer of the larger ones.
 extern "C" CUresult cuOccupancyMaxActiveClusters(int* count, CUfunction function,
                                                  const CUlaunchConfig* config) {
-  const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, {count, config}, [&](DriverState& driver, Context& context) {
-    const absl::StatusOr<Found> kernel =
-        FindKernel(site, driver, context, function, Handle::kEither);
-    if (!kernel.ok()) return ToResult(kernel.status());
-    const LaunchForm form = FormOf(*config);
-    const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
-        *kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, form);
-    if (!cluster.ok()) return ToResult(cluster.status());
-    const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
-    const bool fits = threads != 0 && threads <= kernel->info->max_threads;
-    const bool said = form.cluster.has_value() || kernel->info->cluster[0] != 0;
-    const uint64_t blocks =
-        fits && said
-            ? BlocksOnDevice(driver, *kernel, static_cast<int>(threads), config->sharedMemBytes)
-            : 0;
-    *count = static_cast<int>(blocks / (uint64_t{cluster->x} * cluster->y * cluster->z));
-    return CUDA_SUCCESS;
-  });
+  return EnterClusters(
+      TWINMMU_HERE, count, function, config,
+      [&](const Found& kernel, const LaunchForm& form, const Dim3& cluster, uint64_t blocks) {
+        const bool said = form.cluster.has_value() || kernel.info->cluster[0] != 0;
+        const uint64_t each = uint64_t{cluster.x} * cluster.y * cluster.z;
+        *count = said ? static_cast<int>(blocks / each) : 0;
+      });
 }
 
 extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUfunction function,
@@ -480,12 +550,7 @@ extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUf
                        if (blocks <= 0 || threads <= 0) return DriverCode::kInvalidValue;
                        if (blocks > BlocksThatFit(driver, kernel, threads, 0))
                          return DriverCode::kInvalidValue;
-                       const DeviceOrdinal device = kernel.module.device();
-                       const int64_t room =
-                           AttributeOf(driver, device, kSharedPerMultiprocessor) / blocks -
-                           static_cast<int64_t>(kernel.info->shared_bytes);
-                       const int64_t most = kernel.most_dynamic_shared_bytes;
-                       *dynamic = static_cast<size_t>(std::max<int64_t>(std::min(room, most), 0));
+                       *dynamic = DynamicSharedFor(driver, kernel, blocks);
                        return DriverCode::kSuccess;
                      });
 }

@@ -1,5 +1,7 @@
 // Launches.
 
+#include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +22,11 @@ constexpr uint64_t kEnd = 0;            // CU_LAUNCH_PARAM_END
 constexpr uint64_t kBufferPointer = 1;  // CU_LAUNCH_PARAM_BUFFER_POINTER
 constexpr uint64_t kBufferSize = 2;     // CU_LAUNCH_PARAM_BUFFER_SIZE
 
-// Whether all blocks can be on the device at once. Sizes that no launch may have are left to
-// Executor::Launch.
+// Whether all blocks can be on the device at once.
 bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchConfig& config) {
-  const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
+  const Dim3 block = BlockOf(kernel, config.block);
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  if (threads == 0 || threads > kernel.info->max_threads) return true;
   return blocks <=
          BlocksOnDevice(driver, kernel, static_cast<int>(threads), config.dynamic_shared_bytes);
 }
@@ -67,11 +68,16 @@ DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void*
 CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel, const LoadedKernel& loaded,
                   const LaunchConfig& config, const LaunchForm& form,
                   const std::vector<const void*>& arguments) {
-  if (!form.cooperative && !form.cluster.has_value() && !form.of_graph) {
+  const bool has_clusters = form.cluster.has_value() || form.preferred_cluster.has_value();
+  if (!form.cooperative && !has_clusters && !form.of_graph) {
     return ToResult(driver.executor.Launch(stream, kernel, config, arguments));
   }
-  if (form.cooperative && !FitsAtOnce(driver, loaded, config)) {
-    return ToResult(DriverCode::kCooperativeLaunchTooLarge);
+  if (form.cooperative) {
+    const absl::Status possible = driver.simulator->kernels().CheckShape(loaded, config, form);
+    if (!possible.ok()) return ToResult(possible);
+    if (!FitsAtOnce(driver, loaded, config)) {
+      return ToResult(DriverCode::kCooperativeLaunchTooLarge);
+    }
   }
   return ToResult(driver.simulator->kernels().Launch(stream, kernel, config, arguments, form));
 }
@@ -98,33 +104,77 @@ Context& ContextOfStream(DriverState& driver, Context& current, CUstream stream)
   return record.has_value() ? *record->context : current;
 }
 
-// Those that say how fast something is to be done mean nothing here.
-DriverCode CheckAttributes(const CUlaunchAttribute* attributes, unsigned int count) {
-  if (count != 0 && attributes == nullptr) return DriverCode::kInvalidValue;
-  for (unsigned int i = 0; i < count; ++i) {
-    switch (attributes[i].id) {
+// Those that change nothing here: whether there is such a value.
+bool IsValid(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+  constexpr int kDomains = 4;
+  int number = 0;
+  std::memcpy(&number, value.pad, sizeof(number));
+  const auto is_up_to = [&](int most) { return number >= 0 && number <= most; };
+  switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      return is_up_to(2);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      return value.memSyncDomainMap.default_ < kDomains && value.memSyncDomainMap.remote < kDomains;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+      return is_up_to(1);
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return is_up_to(100);
+    default:
+      return true;
+  }
+}
+
+// None: all of them are 0.
+std::optional<Dim3> ClusterIn(const CUlaunchAttributeValue& value) {
+  const Dim3 cluster{value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+  const bool is_said = cluster.x != 0 || cluster.y != 0 || cluster.z != 0;
+  return is_said ? std::optional<Dim3>(cluster) : std::nullopt;
+}
+
+bool HasBlocks(const Dim3& cluster) { return cluster.x != 0 && cluster.y != 0 && cluster.z != 0; }
+
+}  // namespace
+
+DriverCode ReadAttributes(const CUlaunchConfig& config, LaunchConfig* launch, LaunchForm* form) {
+  if (config.numAttrs != 0 && config.attrs == nullptr) return DriverCode::kInvalidValue;
+  for (unsigned int i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttributeValue& value = config.attrs[i].value;
+    switch (config.attrs[i].id) {
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        form->cooperative |= value.cooperative != 0;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        launch->programmatic_stream_serialization =
+            value.programmaticStreamSerializationAllowed != 0;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        form->cluster = ClusterIn(value);
+        if (form->cluster.has_value() && !HasBlocks(*form->cluster)) return DriverCode::kSuccess;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+        form->preferred_cluster = ClusterIn(value);
+        break;
       case CU_LAUNCH_ATTRIBUTE_IGNORE:
       case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
       case CU_LAUNCH_ATTRIBUTE_PRIORITY:
       case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
       case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-      case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
       case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
-        continue;
-      default:
+        if (!IsValid(config.attrs[i].id, value)) return DriverCode::kInvalidValue;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+      case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+      case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         return DriverCode::kNotSupported;
+      default:
+        return DriverCode::kInvalidValue;
     }
   }
   return DriverCode::kSuccess;
 }
-
-}  // namespace
 
 CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, CUfunction function,
                   const LaunchConfig& config, CUstream stream, const LaunchForm& form,
@@ -143,6 +193,11 @@ CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, C
   std::vector<char> whole;
   std::vector<const void*> arguments;
   const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
+  if (there == DriverCode::kLaunchOutOfResources) {
+    // An H200 looks at the shape before it sees that a buffer is too long.
+    const absl::Status possible = driver.simulator->kernels().CheckShape(*found, config, form);
+    if (!possible.ok()) return ToResult(possible);
+  }
   if (there != DriverCode::kSuccess) return ToResult(there);
   const CUresult launched =
       LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, form, arguments);
@@ -161,13 +216,7 @@ absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context, CUfunctio
   }
   const absl::StatusOr<Module> module = LoadOn(driver, context, record->library);
   if (!module.ok()) return module.status();
-  const absl::StatusOr<Kernel> kernel = driver.executor.GetKernel(*module, record->name);
-  if (kernel.ok() && record->dynamic_shared.has_value()) {
-    const absl::Status allowed =
-        driver.simulator->kernels().AllowDynamicShared(*kernel, *record->dynamic_shared);
-    if (!allowed.ok()) return allowed;
-  }
-  return kernel;
+  return driver.executor.GetKernel(*module, record->name);
 }
 
 extern "C" CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
@@ -195,23 +244,13 @@ extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fu
   if (config == nullptr) {
     return EnterInContext(site, [&](DriverState&, Context&) { return NullPointer(site); });
   }
-  const DriverCode attributes = CheckAttributes(config->attrs, config->numAttrs);
-  if (attributes != DriverCode::kSuccess) {
-    return EnterInContext(site, [&](DriverState&, Context&) { return attributes; });
-  }
   LaunchConfig launch{{config->gridDimX, config->gridDimY, config->gridDimZ},
                       {config->blockDimX, config->blockDimY, config->blockDimZ},
                       config->sharedMemBytes};
   LaunchForm form;
-  for (unsigned int i = 0; i < config->numAttrs; ++i) {
-    const CUlaunchAttributeValue& value = config->attrs[i].value;
-    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
-      form.cooperative |= value.cooperative != 0;
-    } else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
-      launch.programmatic_stream_serialization = value.programmaticStreamSerializationAllowed != 0;
-    } else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-      form.cluster = Dim3{value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
-    }
+  const DriverCode read = ReadAttributes(*config, &launch, &form);
+  if (read != DriverCode::kSuccess) {
+    return EnterInContext(site, [&](DriverState&, Context&) { return read; });
   }
   return Launch(site, function, launch, config->hStream, form, parameters, extra);
 }

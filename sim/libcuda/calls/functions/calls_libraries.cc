@@ -25,20 +25,47 @@ DeviceOrdinal AnyDevice() {
   return has ? stack.back().context->device : DeviceOrdinal(0);
 }
 
-// Compiles it once, so that what is wrong shows here, as it does with a module.
+// What a driver that loads lazily, as that of an H200 does, says of an image only when something of
+// it is asked for.
+bool IsToldLater(const absl::Status& status) {
+  switch (GetDriverCode(status)) {
+    case DriverCode::kInvalidImage:
+    case DriverCode::kInvalidPtx:
+    case DriverCode::kUnsupportedPtxVersion:
+    case DriverCode::kNotFound:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// CUlibraryOption: of these the image is copied anyway, and functions of the host are none here.
+bool AreLibraryOptions(const int* options, unsigned int count) {
+  constexpr int kOptions = 2;
+  return std::all_of(options, options + count,
+                     [](int option) { return option >= 0 && option < kOptions; });
+}
+
+// Compiles it once, so that the report says at once what is wrong.
 CUresult Keep(const CallSite& site, DriverState& driver, absl::StatusOr<std::string> ptx,
               const JitOptions& options, CUlibrary* library) {
   const DeviceOrdinal device = AnyDevice();
   absl::Status status = options.Check(site, driver, device, ptx);
-  Records<LibraryRecord>::Prepared record(LibraryRecord{"", {{device.value(), 0}}});
+  Records<LibraryRecord>::Prepared record(LibraryRecord{"", {}, {{device.value(), 0}}});
   if (status.ok()) {
     const absl::StatusOr<Module> loaded = driver.executor.LoadModule(device, *ptx);
     status = loaded.status();
     if (status.ok()) record->modules.begin()->second = loaded->value();
   }
   options.Tell(site, status);
-  if (!status.ok()) return ToResult(status);
-  record->ptx = *std::move(ptx);
+  if (status.ok()) {
+    record->ptx = *std::move(ptx);
+  } else if (IsToldLater(status)) {
+    record->refusal = status;
+    record->modules.clear();
+  } else {
+    return ToResult(status);
+  }
   const uint64_t id = kFirstLibrary + ++driver.modules.last_id;
   driver.modules.libraries.Add(id, std::move(record));
   *library = ToPointer<CUlibrary>(id);
@@ -52,7 +79,7 @@ CUresult GetKernel(DriverState& driver, uint64_t library, const std::string& nam
     if (record.library == library && record.name == name) id = known;
   });
   if (id == 0) {
-    Records<KernelRecord>::Prepared record(KernelRecord{library, name, std::nullopt});
+    Records<KernelRecord>::Prepared record(KernelRecord{library, name});
     id = kFirstKernel + ++driver.modules.last_id;
     driver.modules.kernels.Add(id, std::move(record));
   }
@@ -65,15 +92,28 @@ Module FirstOf(const std::map<int, uint64_t>& modules) {
   return Module(DeviceOrdinal(device), module);
 }
 
-// The program of a library, wherever it is loaded.
+// The program of a library, wherever it is loaded. The status of its image, if that is no good.
 absl::StatusOr<LoadedModule> ProgramOf(DriverState& driver, const CallSite& site,
                                        uint64_t library) {
   const std::optional<LibraryRecord> record = driver.modules.libraries.Find(library);
+  if (record.has_value() && !record->refusal.ok()) return record->refusal;
   if (!record.has_value() || record->modules.empty()) {
     return MakeDriverStatus({DriverCode::kInvalidHandle, ErrorOrigin::kSimulator, site.name()},
                             "there is no such library");
   }
   return driver.simulator->kernels().Find(site.name(), FirstOf(record->modules));
+}
+
+// Those of an image that is no good are none.
+absl::StatusOr<std::vector<std::string>> NamesOfKernels(DriverState& driver, const CallSite& site,
+                                                        uint64_t library) {
+  std::vector<std::string> names;
+  const std::optional<LibraryRecord> record = driver.modules.libraries.Find(library);
+  if (record.has_value() && !record->refusal.ok()) return names;
+  const absl::StatusOr<LoadedModule> loaded = ProgramOf(driver, site, library);
+  if (!loaded.ok()) return loaded.status();
+  for (const ptx::KernelInfo& kernel : loaded->program->kernels()) names.push_back(kernel.name);
+  return names;
 }
 
 }  // namespace
@@ -84,6 +124,7 @@ absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t li
     return MakeDriverStatus({DriverCode::kInvalidHandle, ErrorOrigin::kSimulator, "cuLibrary"},
                             "there is no such library");
   }
+  if (!record->refusal.ok()) return record->refusal;
   const int device = context.device.value();
   const auto there = record->modules.find(device);
   if (there != record->modules.end()) return Module(context.device, there->second);
@@ -104,10 +145,13 @@ absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t li
 }
 
 extern "C" CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* options,
-                                      void** values, unsigned int count, int* /*library_options*/,
-                                      void** /*library_values*/, unsigned int /*library_count*/) {
+                                      void** values, unsigned int count, int* library_options,
+                                      void** /*library_values*/, unsigned int library_count) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {library, image}, [&](DriverState& driver) {
+    if (!AreLibraryOptions(library_options, library_count)) {
+      return ToResult(DriverCode::kInvalidValue);
+    }
     return Keep(site, driver, driver.simulator->kernels().PtxAt(AnyDevice(), image),
                 JitOptions(count, options, values), library);
   });
@@ -115,12 +159,15 @@ extern "C" CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUj
 
 extern "C" CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* name,
                                           CUjit_option* options, void** values, unsigned int count,
-                                          int* /*library_options*/, void** /*library_values*/,
-                                          unsigned int /*library_count*/) {
+                                          int* library_options, void** /*library_values*/,
+                                          unsigned int library_count) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {library, name}, [&](DriverState& driver) {
     std::string image;
     if (!ReadFile(name, &image)) return ToResult(DriverCode::kFileNotFound);
+    if (!AreLibraryOptions(library_options, library_count)) {
+      return ToResult(DriverCode::kInvalidValue);
+    }
     return Keep(site, driver, driver.simulator->kernels().PtxIn(AnyDevice(), image),
                 JitOptions(count, options, values), library);
   });
@@ -164,9 +211,9 @@ extern "C" CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, cons
 extern "C" CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary library) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {count}, [&](DriverState& driver) {
-    const auto program = ProgramOf(driver, site, ToNumber(library));
-    if (program.ok()) *count = static_cast<unsigned int>(program->program->kernels().size());
-    return ToResult(program.status());
+    const auto names = NamesOfKernels(driver, site, ToNumber(library));
+    if (names.ok()) *count = static_cast<unsigned int>(names->size());
+    return ToResult(names.status());
   });
 }
 
@@ -174,12 +221,11 @@ extern "C" CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int co
                                               CUlibrary library) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {kernels}, [&](DriverState& driver) {
-    const auto program = ProgramOf(driver, site, ToNumber(library));
-    if (!program.ok()) return ToResult(program.status());
-    const std::vector<ptx::KernelInfo>& known = program->program->kernels();
-    std::vector<CUkernel> all(std::min<size_t>(count, known.size()));  // or none of them
+    const auto names = NamesOfKernels(driver, site, ToNumber(library));
+    if (!names.ok()) return ToResult(names.status());
+    std::vector<CUkernel> all(std::min<size_t>(count, names->size()));  // or none of them
     for (size_t i = 0; i < all.size(); ++i) {
-      GetKernel(driver, ToNumber(library), known[i].name, &all[i]);
+      GetKernel(driver, ToNumber(library), (*names)[i], &all[i]);
     }
     std::copy(all.begin(), all.end(), kernels);
     return CUDA_SUCCESS;
@@ -197,8 +243,13 @@ extern "C" CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlib
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, {name}, [&](DriverState& driver, Context& context) {
     if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
+    if (*name == '\0') return ToResult(DriverCode::kInvalidValue);
     const absl::StatusOr<Module> loaded = LoadOn(driver, context, ToNumber(library));
     if (!loaded.ok()) return ToResult(loaded.status());
+    const auto known = driver.simulator->kernels().Find(site.name(), *loaded);
+    if (known.ok() && known->program->FindKernel(name) != nullptr) {
+      return ToResult(DriverCode::kInvalidValue);
+    }
     return Give(driver.simulator->kernels().FindGlobal(site.name(), *loaded, name), address, size);
   });
 }
@@ -208,6 +259,7 @@ extern "C" CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* size, CUli
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {name}, [&](DriverState& driver) {
     if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
+    if (*name == '\0') return ToResult(DriverCode::kInvalidValue);
     const absl::StatusOr<LoadedModule> loaded = ProgramOf(driver, site, ToNumber(library));
     if (!loaded.ok()) return ToResult(loaded.status());
     const ptx::GlobalInfo* const global = loaded->program->FindGlobal(name);
