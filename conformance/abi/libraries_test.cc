@@ -1,5 +1,5 @@
 // Libraries: their kernels and variables, and what is left of them. Measured on an H200 with driver
-// 580.159, but for attributes and parameters of kernels, which are as the documentation has them.
+// 580.159.
 
 #include <algorithm>
 #include <vector>
@@ -24,6 +24,8 @@ const Function<CUresult(void**, unsigned, void*)> list_kernels("cuLibraryEnumera
 const Function<CUresult(CUmodule*, void*)> get_module("cuLibraryGetModule");
 const Function<CUresult(CUdeviceptr*, size_t*, void*, const char*)> get_global(
     "cuLibraryGetGlobal");
+const Function<CUresult(CUdeviceptr*, size_t*, void*, const char*)> get_managed(
+    "cuLibraryGetManaged");
 const Function<CUresult(CUdeviceptr*, size_t*, CUmodule, const char*)> get_global_of_module(
     "cuModuleGetGlobal_v2");
 const Function<CUresult(CUfunction*, void*)> get_function("cuKernelGetFunction");
@@ -31,10 +33,15 @@ const Function<CUresult(void**, void*)> get_library("cuKernelGetLibrary");
 const Function<CUresult(int*, int, void*, CUdevice)> get_attribute("cuKernelGetAttribute");
 const Function<CUresult(int, int, void*, CUdevice)> set_attribute("cuKernelSetAttribute");
 const Function<CUresult(void*, size_t, size_t*, size_t*)> get_parameter("cuKernelGetParamInfo");
+const Function<CUresult(int*, int, CUfunction)> get_of_function("cuFuncGetAttribute");
+const Function<CUresult(CUfunction, int, int)> set_of_function("cuFuncSetAttribute");
 
 // Attributes of kernels.
 constexpr int kMostThreads = 0;
 constexpr int kMostDynamicShared = 8;
+constexpr int kCarveout = 9;
+constexpr int kLargeClusters = 14;
+constexpr int kClusterPolicy = 15;
 constexpr int kUnknown = 1000;
 
 class LibrariesTest : public ContextTest {
@@ -69,6 +76,64 @@ TEST_F(LibrariesTest, ALibraryIsMadeOfAnImage) {
   EXPECT_EQ(load(&library, nullptr, nullptr, nullptr, 0, nullptr, nullptr, 0),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(library, nullptr);
+}
+
+// The driver loads lazily.
+TEST_F(LibrariesTest, WhatIsWrongWithAnImageIsToldWhenSomethingOfItIsAskedFor) {
+  struct Image {
+    const char* text;
+    CUresult result;
+  };
+  const Image kImages[] = {
+      {"", CUDA_ERROR_INVALID_IMAGE},
+      {"this is no PTX", CUDA_ERROR_INVALID_IMAGE},
+      {".version 7.0\n.target sm_70\n.address_size 64\nnonsense\n", CUDA_ERROR_INVALID_PTX},
+      {".version 99.0\n.target sm_70\n.address_size 64\n", CUDA_ERROR_UNSUPPORTED_PTX_VERSION},
+  };
+  for (const Image& image : kImages) {
+    SCOPED_TRACE(image.text);
+    void* library = nullptr;
+    ASSERT_EQ(load(&library, image.text, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+    void* kernel = nullptr;
+    CUmodule module = nullptr;
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    unsigned count = 77;
+    EXPECT_EQ(count_kernels(&count, library), CUDA_SUCCESS);
+    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(list_kernels(&kernel, 1, library), CUDA_SUCCESS);
+    EXPECT_EQ(get_kernel(&kernel, library, "first"), image.result);
+    EXPECT_EQ(get_kernel(&kernel, library, ""), image.result);
+    EXPECT_EQ(kernel, nullptr);
+    EXPECT_EQ(get_module(&module, library), image.result);
+    for (const auto& get : {get_global, get_managed}) {
+      EXPECT_EQ(get(&address, &size, library, "counter"), image.result);
+      EXPECT_EQ(get(&address, &size, library, ""), CUDA_ERROR_INVALID_VALUE);
+    }
+    EXPECT_EQ(unload(library), CUDA_SUCCESS);
+  }
+}
+
+TEST_F(LibrariesTest, OptionsMustExist) {
+  const auto result = [](const char* text, int option, int library_option) {
+    void* value = reinterpret_cast<void*>(1);
+    void* library = nullptr;
+    const CUresult loaded = load(&library, text, &option, &value, option != 0 ? 1 : 0,
+                                 &library_option, &value, library_option != 0 ? 1 : 0);
+    if (loaded == CUDA_SUCCESS) {
+      EXPECT_EQ(unload(library), CUDA_SUCCESS);
+    }
+    return loaded;
+  };
+  constexpr int kOptimizationLevel = 7;
+  constexpr int kPreserved = 1;
+  EXPECT_EQ(result(kTwoKernels, kOptimizationLevel, kPreserved), CUDA_SUCCESS);
+  for (const char* const text : {kTwoKernels, "this is no PTX"}) {
+    for (const int none : {-1, kUnknown}) {
+      EXPECT_EQ(result(text, none, 0), CUDA_ERROR_INVALID_VALUE) << none;
+      EXPECT_EQ(result(text, 0, none), CUDA_ERROR_INVALID_VALUE) << none;
+    }
+  }
 }
 
 TEST_F(LibrariesTest, AKernelIsTheSameWhenItIsAskedForAgain) {
@@ -148,6 +213,44 @@ TEST_F(LibrariesTest, AKernelKeepsTheAttributesThatAreSet) {
   EXPECT_EQ(value, 1024);
 }
 
+// In whatever order they are set.
+TEST_F(LibrariesTest, AFunctionHasTheAttributesOfItsKernelUnlessItHasItsOwn) {
+  void* const kernel = KernelNamed("first");
+  CUfunction function = nullptr;
+  ASSERT_EQ(get_function(&function, kernel), CUDA_SUCCESS);
+  const auto of_function = [&](int attribute) {
+    int value = 77;
+    EXPECT_EQ(get_of_function(&value, attribute, function), CUDA_SUCCESS);
+    return value;
+  };
+  for (const int attribute : {kMostDynamicShared, kCarveout, kClusterPolicy}) {
+    SCOPED_TRACE(attribute);
+    int value = 77;
+    EXPECT_EQ(set_attribute(attribute, 2, kernel, 0), CUDA_SUCCESS);
+    EXPECT_EQ(of_function(attribute), 2);
+    EXPECT_EQ(set_of_function(function, attribute, 1), CUDA_SUCCESS);
+    EXPECT_EQ(of_function(attribute), 1);
+    EXPECT_EQ(get_attribute(&value, attribute, kernel, 0), CUDA_SUCCESS);
+    EXPECT_EQ(value, 2);
+    EXPECT_EQ(set_attribute(attribute, 0, kernel, 0), CUDA_SUCCESS);
+    EXPECT_EQ(of_function(attribute), 1);
+  }
+}
+
+TEST_F(LibrariesTest, WhetherAKernelMayHaveLargeClustersIsKeptAsItWasSet) {
+  void* const kernel = KernelNamed("first");
+  CUfunction function = nullptr;
+  ASSERT_EQ(get_function(&function, kernel), CUDA_SUCCESS);
+  for (const int set : {-1, 0, 1, 101}) {
+    int value = 77;
+    EXPECT_EQ(set_attribute(kLargeClusters, set, kernel, 0), CUDA_SUCCESS);
+    EXPECT_EQ(get_attribute(&value, kLargeClusters, kernel, 0), CUDA_SUCCESS);
+    EXPECT_EQ(value, set);
+    EXPECT_EQ(get_of_function(&value, kLargeClusters, function), CUDA_SUCCESS);
+    EXPECT_EQ(value, set != 0 ? 1 : 0);
+  }
+}
+
 TEST_F(LibrariesTest, AKernelHasNoOtherAttributes) {
   void* const kernel = KernelNamed("first");
   int value = 77;
@@ -185,7 +288,12 @@ TEST_F(LibrariesTest, AVariableHasAnAddressAndASize) {
 TEST_F(LibrariesTest, AVariableIsAskedForByName) {
   CUdeviceptr address = 0;
   size_t size = 0;
-  EXPECT_EQ(get_global(&address, &size, library_, "nothing"), CUDA_ERROR_NOT_FOUND);
+  for (const auto& get : {get_global, get_managed}) {
+    EXPECT_EQ(get(&address, &size, library_, "nothing"), CUDA_ERROR_NOT_FOUND);
+    EXPECT_EQ(get(&address, &size, library_, ""), CUDA_ERROR_INVALID_VALUE);
+  }
+  EXPECT_EQ(get_global(&address, &size, library_, "first"), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(get_managed(&address, &size, library_, "first"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(get_global(&address, &size, library_, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(get_global(nullptr, nullptr, library_, "counter"), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(get_global(&address, &size, nullptr, "counter"), CUDA_ERROR_INVALID_HANDLE);

@@ -16,6 +16,9 @@
 
 namespace twinmmu::libcuda {
 
+// Whether there is one that CUDA 13 does not know.
+bool HasUnknown(unsigned int count, const cuda_abi::CUjit_option* options);
+
 // The options of a call that compiles. What is said about errors goes into the program's buffer;
 // all else concerns machine code, of which there is none here.
 class JitOptions {
@@ -27,9 +30,9 @@ class JitOptions {
   // refused is in the report, if the program has no log for it.
   void Tell(const CallSite& site, const absl::Status& status) const;
 
-  // The status of `ptx`; or INVALID_VALUE: with CU_JIT_GLOBAL_SYMBOL_* they say that one of its
-  // variables is the host's, or leave one of these lists out. An H200 takes no variable of PTX for
-  // one of the host's, not even one that is only declared.
+  // The status of `ptx`; or INVALID_VALUE: one of them is not known; or with CU_JIT_GLOBAL_SYMBOL_*
+  // they say that one of its variables is the host's, or leave one of these lists out. An H200
+  // takes no variable of PTX for one of the host's, not even one that is only declared.
   absl::Status Check(const CallSite& site, DriverState& driver, DeviceOrdinal device,
                      const absl::StatusOr<std::string>& ptx) const;
 
@@ -47,6 +50,7 @@ class JitOptions {
 
   Log errors_;
   Log infos_;
+  bool are_known_ = true;
   bool host_lists_are_whole_ = true;
   std::set<std::string> host_variables_;
 };

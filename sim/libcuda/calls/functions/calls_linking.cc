@@ -55,14 +55,6 @@ constexpr int kWallTime = 2;
 constexpr int kErrorLogBytes = 6;
 constexpr int kTargetFromContext = 8;
 constexpr int kTarget = 9;
-constexpr int kOptions = 35;  // that CUDA 13 knows
-
-bool HasUnknown(unsigned int count, const CUjit_option* options) {
-  for (unsigned int i = 0; i < count; ++i) {
-    if (options[i] < 0 || options[i] >= kOptions) return true;
-  }
-  return false;
-}
 
 // Of one input: what concerns the link cannot be said there.
 DriverCode CheckInputOptions(unsigned int count, const CUjit_option* options, void** values) {

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
@@ -25,7 +27,9 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr int kEagerLoading = 1;  // CU_MODULE_EAGER_LOADING
+// CUmoduleLoadingMode.
+constexpr int kEagerLoading = 1;
+constexpr int kLazyLoading = 2;
 
 // Whether the image is to blame.
 bool IsAboutImage(const absl::Status& status) {
@@ -78,8 +82,15 @@ Module ModuleOf(DriverState& driver, const Context& context, CUmodule module) {
   return Module(record.has_value() ? record->context->device : context.device, ToNumber(module));
 }
 
+bool HasUnknown(unsigned int count, const CUjit_option* options) {
+  constexpr int kOptions = 35;
+  return std::any_of(options, options + count,
+                     [](CUjit_option option) { return option < 0 || option >= kOptions; });
+}
+
 JitOptions::JitOptions(unsigned int count, const CUjit_option* options, void** values) {
   if (options == nullptr || values == nullptr) return;
+  are_known_ = !HasUnknown(count, options);
   void** lists[3] = {};  // of the host's variables: names, addresses, and how many there are
   for (unsigned int i = 0; i < count; ++i) {
     const int list = options[i] - CU_JIT_GLOBAL_SYMBOL_NAMES;
@@ -110,6 +121,7 @@ absl::Status JitOptions::Check(const CallSite& site, DriverState& driver, Device
     return MakeDriverStatus({DriverCode::kInvalidValue, ErrorOrigin::kSimulator, site.name()},
                             words);
   };
+  if (!are_known_) return refuse("there is no such option");
   if (!host_lists_are_whole_) return refuse("a list of the host's variables is missing");
   if (!ptx.ok() || host_variables_.empty()) return ptx.status();
   const absl::StatusOr<ptx::Module> module =
@@ -198,9 +210,13 @@ extern "C" CUresult cuModuleUnload(CUmodule module) {
   });
 }
 
+// As an H200 says. Functions are loaded with their module in either mode, and what is wrong with
+// the image of a library shows later.
 extern "C" CUresult cuModuleGetLoadingMode(int* mode) {
   return Enter(TWINMMU_HERE, {mode}, [&](DriverState&) {
-    *mode = kEagerLoading;
+    const char* const said = std::getenv("CUDA_MODULE_LOADING");
+    const bool eager = said != nullptr && absl::EqualsIgnoreCase(said, "EAGER");
+    *mode = eager ? kEagerLoading : kLazyLoading;
     return DriverCode::kSuccess;
   });
 }
