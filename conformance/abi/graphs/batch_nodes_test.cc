@@ -95,6 +95,27 @@ TEST_F(BatchNodesTest, NodesAndExecutableNodesAreChanged) {
   EXPECT_EQ(Number(4), 2u);
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(BatchNodesTest, OperationsOfExecutableNodesStayOfTheirTypes) {
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(Add({Write(memory_, 5), Write(memory_ + 64, 6)}, &node), CUDA_SUCCESS);
+  const CUgraphExec executable = Instantiate();
+  Operations others = {Write(memory_, 9),
+                       Operation(CU_STREAM_MEM_OP_WRITE_VALUE_64, memory_ + 64, 9, 0)};
+  BatchParams params = Params(others);
+  EXPECT_EQ(set_in_exec(executable, node, &params), CUDA_ERROR_INVALID_VALUE);
+  others[1] = Wait(memory_, 9, CU_STREAM_WAIT_VALUE_EQ);
+  EXPECT_EQ(set_in_exec(executable, node, &params), CUDA_ERROR_INVALID_VALUE);
+  Run(executable);
+  EXPECT_EQ(Number(), 5u);
+  EXPECT_EQ(set_params(node, &params), CUDA_SUCCESS) << "of the graph";
+  others[1] = Write(memory_ + 128, 7);
+  EXPECT_EQ(set_in_exec(executable, node, &params), CUDA_SUCCESS);
+  Run(executable);
+  EXPECT_EQ(Number(), 9u);
+  EXPECT_EQ(Number(128), 7u);
+}
+
 TEST_F(BatchNodesTest, UpdatesTakeTheOperationsOver) {
   ASSERT_EQ(Add({Write(memory_, 5)}), CUDA_SUCCESS);
   const CUgraphExec executable = Instantiate();

@@ -338,5 +338,40 @@ TEST_F(ForksTest, ExternalEventsAreNodes) {
                    CU_GRAPH_NODE_TYPE_WAIT_EVENT}));
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(ForksTest, AnotherThreadHearsFirstWhatElseIsWrong) {
+  CUgraph graph = nullptr;
+  Fork();
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(EndInAnotherThread(context_, stream_, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  Fork();
+  EXPECT_EQ(Launch(other_), CUDA_SUCCESS);
+  EXPECT_EQ(EndInAnotherThread(context_, stream_, &graph), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+  Fork();
+  EXPECT_EQ(EndInAnotherThread(context_, stream_, &graph), CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(ForksTest, ANodeThatTheOriginNoLongerWaitsForNeedsNoJoinByAForkWithoutWork) {
+  EXPECT_EQ(Begin(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(stream_), CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  CUstreamCaptureStatus status = {};
+  const CUgraphNode* nodes = nullptr;
+  const EdgeData* data = nullptr;
+  size_t count = 0;
+  EXPECT_EQ(capture_info(stream_, &status, nullptr, &graph, &nodes, &data, &count), CUDA_SUCCESS);
+  ASSERT_EQ(count, 1u);
+  const CUgraphNode first = nodes[0];
+  EXPECT_EQ(Launch(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventRecord(fork_, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitEvent(other_, fork_, 0), CUDA_SUCCESS);
+  constexpr unsigned int kSet = 1;
+  const Function<CUresult(CUstream, const CUgraphNode*, const EdgeData*, size_t, unsigned)>
+      wait_for("cuStreamUpdateCaptureDependencies_v2");
+  EXPECT_EQ(wait_for(stream_, &first, nullptr, 1, kSet), CUDA_SUCCESS);
+  EXPECT_EQ(End(stream_), CUDA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace twinmmu::abi

@@ -338,5 +338,42 @@ TEST_F(ConditionalFaultsTest, OnlyKernelsOfGraphsDecide) {
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(ConditionalNodesTest, AGraphWithAHandleIsNotCopied) {
+  AddEmpty();
+  Handle();
+  CUgraph clone = nullptr;
+  EXPECT_EQ(cuGraphClone(&clone, graph_), CUDA_ERROR_NOT_SUPPORTED);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddChildGraphNode(&node, MakeGraph(), nullptr, 0, graph_),
+            CUDA_ERROR_NOT_SUPPORTED);
+}
+
+// Even if they were made before there was a handle. Source: an H200 with driver 580.159.
+TEST_F(ConditionalNodesTest, AnExecutableGraphIsNotMadeBesideOtherCopies) {
+  AddEmpty();
+  CUgraphExec first = nullptr;
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&first, graph_, 0), CUDA_SUCCESS);
+  Add(Handle(), kIf, 1);
+  CUgraphExec executable = nullptr;
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph_, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuGraphExecDestroy(first), CUDA_SUCCESS);
+  Instantiate();
+
+  graph_ = MakeGraph();
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddChildGraphNode(&node, MakeGraph(), nullptr, 0, graph_), CUDA_SUCCESS);
+  Add(Handle(), kIf, 1);
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph_, 0), CUDA_ERROR_NOT_SUPPORTED);
+
+  graph_ = MakeGraph();
+  CUgraph clone = nullptr;
+  EXPECT_EQ(cuGraphClone(&clone, graph_), CUDA_SUCCESS);
+  Add(Handle(), kIf, 1);
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph_, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuGraphDestroy(clone), CUDA_SUCCESS);
+  Instantiate();
+}
+
 }  // namespace
 }  // namespace twinmmu::abi

@@ -218,5 +218,61 @@ TEST_F(ForbiddenCapturesTest, GraphsAreUnsafeToInstantiate) {
   });
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(ForbiddenCapturesTest, AnInvalidCaptureRefusesThemAsAValidOneDoes) {
+  AddKernel(add_, 1);
+  const CUgraphExec executable = Instantiate();
+  const Call calls[] = {
+      [](CUstream stream) { return cuStreamSynchronize(stream); },
+      [](CUstream stream) { return cuStreamQuery(stream); },
+      [](CUstream stream) {
+        return cuStreamAddCallback(
+            stream, [](CUstream, CUresult, void*) {}, nullptr, 0);
+      },
+      [&](CUstream stream) {
+        return cuMemcpyPeerAsync(memory_ + 64, context_, memory_, context_, 4, stream);
+      },
+      [&](CUstream stream) { return cuGraphLaunch(executable, stream); },
+  };
+  for (const Call& call : calls) {
+    ExpectRefused([&](CUstream stream) {
+      EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+      return call(stream);
+    });
+  }
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(ForbiddenCapturesTest, AnEventOfAnInvalidCaptureIsNoneThatCanBeWaitedFor) {
+  const auto after = [&](const std::function<CUresult(CUevent)>& wait) {
+    ExpectRefused(
+        [&](CUstream stream) {
+          const CUevent event = MakeEvent();
+          EXPECT_EQ(cuEventRecord(event, stream), CUDA_SUCCESS);
+          EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+          return wait(event);
+        },
+        CUDA_ERROR_INVALID_VALUE);
+  };
+  after([](CUevent event) { return cuEventSynchronize(event); });
+  after([](CUevent event) { return cuEventQuery(event); });
+  after([&](CUevent event) { return cuStreamWaitEvent(stream_, event, 0); });
+  after([](CUevent event) { return cuStreamWaitEvent(nullptr, event, 0); });
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(ForbiddenCapturesTest, BesideACaptureThatItWaitsForTheLegacyStreamIsCapturedEvenLess) {
+  const Call begin = [](CUstream) {
+    return cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_RELAXED);
+  };
+  During(CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_NON_BLOCKING, begin,
+         CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false);
+  CUstream stream = MakeStream(CU_STREAM_DEFAULT);
+  EXPECT_EQ(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  EXPECT_EQ(begin(nullptr), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
 }  // namespace
 }  // namespace twinmmu::abi

@@ -276,6 +276,30 @@ TEST_F(GraphLaunchesTest, MemoryMustBeThereAtInstantiation) {
   EXPECT_EQ(cuMemMap(mapping.address(), kChunk, 0, mapping.handle(), 0), CUDA_SUCCESS);
 }
 
+// The value is or'ed into all four bytes of a word. Source: an H200 with driver 580.159.
+TEST_F(GraphTest, AFillOfBytesWithAWiderValueGivesThemDifferentOnes) {
+  CUDA_MEMSET_NODE_PARAMS fill = FillOf(memory_ + 65, 0x3bd, 15);
+  fill.elementSize = 1;
+  AddFill(fill);
+  Run(Instantiate());
+  EXPECT_EQ(Number(64), 0xbfbfbd00);
+  EXPECT_EQ(Number(68), 0xbfbfbdbf);
+  EXPECT_EQ(Number(76), 0xbfbfbdbf);
+  EXPECT_EQ(Number(80), 0u);
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(GraphTest, AlignedRowsOfBytesWithAWiderValueGetDifferentOnesToo) {
+  CUDA_MEMSET_NODE_PARAMS fill = FillOf(memory_, 0x3bd, 16);
+  fill.elementSize = 1;
+  fill.height = 2;
+  fill.pitch = 64;
+  AddFill(fill);
+  Run(Instantiate());
+  EXPECT_EQ(Number(), 0xbfbfbfbd);
+  EXPECT_EQ(Number(64 + 12), 0xbfbfbfbd);
+}
+
 // The driver makes room for its kernels that copy, and keeps it.
 TEST_F(GraphTest, TheContextOfACopySaysThatLocalMemoryStays) {
   constexpr unsigned int kResizeToMax = 16;
@@ -286,6 +310,97 @@ TEST_F(GraphTest, TheContextOfACopySaysThatLocalMemoryStays) {
   unsigned int flags = 0;
   EXPECT_EQ(cuCtxGetFlags(&flags), CUDA_SUCCESS);
   EXPECT_EQ(flags & kResizeToMax, kResizeToMax);
+}
+
+// Whether the driver makes room in a context that is made for this. Source: an H200 with driver
+// 580.159.
+class LocalMemoryTest : public GraphTest {
+ protected:
+  void SetUp() override {
+    GraphTest::SetUp();
+    if (IsSkipped()) return;
+    ASSERT_EQ(cuCtxCreate(&made_, 0, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemAlloc(&there_, kSize), CUDA_SUCCESS);
+    ASSERT_EQ(cuGraphCreate(&own_, 0), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    if (made_ != nullptr) {
+      EXPECT_EQ(cuGraphDestroy(own_), CUDA_SUCCESS);
+      EXPECT_EQ(cuCtxDestroy(made_), CUDA_SUCCESS);
+    }
+    GraphTest::TearDown();
+  }
+
+  CUDA_MEMCPY3D Copy() const { return CopyOf(there_ + 256, there_, 64); }
+  void Add(CUgraph graph, const CUDA_MEMCPY3D& copy) {
+    CUgraphNode node = nullptr;
+    ASSERT_EQ(cuGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy, made_), CUDA_SUCCESS);
+  }
+  void AddFillOf(size_t rows) {
+    CUDA_MEMSET_NODE_PARAMS fill = FillOf(there_, 1, 16);
+    fill.height = rows;
+    fill.pitch = 256;
+    CUgraphNode node = nullptr;
+    ASSERT_EQ(cuGraphAddMemsetNode(&node, own_, nullptr, 0, &fill, made_), CUDA_SUCCESS);
+  }
+  bool MakesRoom() {
+    constexpr unsigned int kResizeToMax = 16;
+    CUgraphExec executable = nullptr;
+    EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, own_, 0), CUDA_SUCCESS);
+    unsigned int flags = 0;
+    EXPECT_EQ(cuCtxGetFlags(&flags), CUDA_SUCCESS);
+    EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+    return (flags & kResizeToMax) != 0;
+  }
+
+  CUcontext made_ = nullptr;
+  CUdeviceptr there_ = 0;
+  CUgraph own_ = nullptr;
+};
+
+TEST_F(LocalMemoryTest, ACopyFromDeviceToDevice) {
+  Add(own_, Copy());
+  EXPECT_TRUE(MakesRoom());
+}
+
+TEST_F(LocalMemoryTest, ACopyInAChildGraph) {
+  CUgraph child = nullptr;
+  ASSERT_EQ(cuGraphCreate(&child, 0), CUDA_SUCCESS);
+  Add(child, Copy());
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(cuGraphAddChildGraphNode(&node, own_, nullptr, 0, child), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(child), CUDA_SUCCESS);
+  EXPECT_TRUE(MakesRoom());
+}
+
+TEST_F(LocalMemoryTest, NotCopiesFromOrToTheHost) {
+  static char host[64];
+  CUDA_MEMCPY3D copy = Copy();
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = host;
+  Add(own_, copy);
+  copy = Copy();
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = host;
+  Add(own_, copy);
+  EXPECT_FALSE(MakesRoom());
+}
+
+TEST_F(LocalMemoryTest, NotCopiesFromPinnedMemory) {
+  void* pinned = nullptr;
+  ASSERT_EQ(cuMemHostAlloc(&pinned, 64, 0), CUDA_SUCCESS);
+  CUDA_MEMCPY3D copy = Copy();
+  copy.srcDevice = reinterpret_cast<CUdeviceptr>(pinned);
+  Add(own_, copy);
+  EXPECT_FALSE(MakesRoom());
+  EXPECT_EQ(cuMemFreeHost(pinned), CUDA_SUCCESS);
+}
+
+TEST_F(LocalMemoryTest, NotAFillOfOneRow) {
+  AddFillOf(1);
+  EXPECT_FALSE(MakesRoom());
+  AddFillOf(4);
+  EXPECT_TRUE(MakesRoom());
 }
 
 }  // namespace

@@ -104,6 +104,21 @@ TEST_F(GraphUpdatesTest, ALeafThatIsMissingIsAnotherTopology) {
   EXPECT_EQ(update(executable, one_leaf, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(GraphUpdatesTest, LeavesAreCountedBeforeTheirTypesAreLookedAt) {
+  const CUgraphNode kernel = AddKernel(other_, add_, 1);
+  AddEmpty(other_, {kernel});
+  AddEmpty(other_, {kernel});
+  UpdateInfo info = {};
+  EXPECT_EQ(update(executable_, other_, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(info.result, kTopologyChanged);
+  const CUgraph three = MakeGraph();
+  for (int i = 0; i < 3; ++i) AddEmpty(three);
+  const CUgraphExec with_three_leaves = Instantiate(three);
+  EXPECT_EQ(update(with_three_leaves, graph_, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(info.result, kTopologyChanged);
+}
+
 TEST_F(GraphUpdatesTest, AMissingEdgeIsAnotherTopology) {
   const CUgraphNode kernel = AddKernel(other_, add_, 1);
   AddHost(other_, {AddFill(other_, FillOf(memory_ + 64, 7))});

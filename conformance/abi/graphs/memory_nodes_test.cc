@@ -8,6 +8,9 @@
 namespace twinmmu::abi {
 namespace {
 
+constexpr Function<CUresult(CUgraphExec, CUgraphNode, CUgraph)> set_child_inside(
+    "cuGraphExecChildGraphNodeSetParams");
+
 class MemoryNodesTest : public NodeMemoryTest {};
 
 // --- Nodes
@@ -79,6 +82,29 @@ TEST_F(MemoryNodesTest, ImpossibleAllocationsAreRefused) {
   EXPECT_EQ(add_alloc(&node, nullptr, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(MemoryNodesTest, WhatIsWrongIsFoundInOneOrder) {
+  const CUgraphNode node = AddEmpty();
+  const CUgraphNode other = AddEmpty(MakeGraph());
+  const auto add = [&](const Nodes& after, size_t size, int type, int handle_types, int device) {
+    AllocParams params;
+    params.size = size;
+    params.type = type;
+    params.handle_types = handle_types;
+    params.location.id = device;
+    CUgraphNode added = nullptr;
+    return add_alloc(&added, graph_, after.data(), after.size(), &params);
+  };
+  constexpr size_t kTooMuch = size_t{1} << 40;
+  EXPECT_EQ(add({other}, 64, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add({}, 64, 0, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add({}, 64, 1, 1, 77), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add({}, 0, 1, 1, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(add({node, node}, 64, 1, 1, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(add({node, node}, kTooMuch, 1, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add({node}, kTooMuch, 1, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 TEST_F(MemoryNodesTest, AccessIsGrantedToDevicesForReadingAndWriting) {
   CUmemAccessDesc grant = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   AllocParams params;
@@ -109,6 +135,20 @@ TEST_F(MemoryNodesTest, OnlyWhatNodesAllocateIsFreedByNodesAndOncePerGraph) {
   AddFree(added.address);
   EXPECT_EQ(add_free(&node, graph_, nullptr, 0, added.address), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(free_async(of_stream, stream_), CUDA_SUCCESS);
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(MemoryNodesTest, WhatAnExecutableGraphAllocatesIsNotFreedByAnotherNode) {
+  const CUgraphNode empty = AddEmpty();
+  const CUgraphExec before = Instantiate();
+  const Allocated added = AddAlloc();
+  CUgraphExec executable = nullptr;
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph_, 0), CUDA_SUCCESS);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(add_free(&node, graph_, &empty, 1, added.address), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(add_free(&node, graph_, &empty, 1, added.address), CUDA_ERROR_INVALID_VALUE);
+  Run(before);
 }
 
 TEST_F(MemoryNodesTest, GenericFunctionsAddThemToo) {
@@ -184,6 +224,52 @@ TEST_F(MemoryNodesTest, OneExecutableGraphExistsAtATime) {
   EXPECT_EQ(cuGraphExecDestroy(first), CUDA_SUCCESS);
   EXPECT_EQ(cuGraphInstantiateWithFlags(&second, graph_, 0), CUDA_SUCCESS);
   EXPECT_EQ(cuGraphExecDestroy(second), CUDA_SUCCESS);
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(MemoryNodesTest, ExecutableGraphsFromBeforeTheFirstNodeDoNotCount) {
+  AddEmpty();
+  Instantiate();
+  Instantiate();
+  AddAlloc();
+  Instantiate();
+  CUgraphExec another = nullptr;
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&another, graph_, 0), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(MemoryNodesTest, AGraphWhoseNodeFoundNoMemoryIsOneOfMemoryAllTheSame) {
+  const CUgraphNode empty = AddEmpty();
+  AllocParams params;
+  params.size = 0;
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(add_alloc(&node, graph_, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
+  CUgraph clone = nullptr;
+  EXPECT_EQ(cuGraphClone(&clone, graph_), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(clone), CUDA_SUCCESS);
+  params.size = size_t{1} << 40;
+  EXPECT_EQ(add_alloc(&node, graph_, nullptr, 0, &params), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(cuGraphClone(&clone, graph_), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuGraphAddChildGraphNode(&node, MakeGraph(), nullptr, 0, graph_),
+            CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuGraphDestroyNode(empty), CUDA_ERROR_NOT_SUPPORTED);
+  Instantiate();
+  CUgraphExec another = nullptr;
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&another, graph_, 0), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+// Whatever else is wrong. Source: an H200 with driver 580.159.
+TEST_F(MemoryNodesTest, AGraphOfMemoryUpdatesNoExecutableGraphBesideItsOwn) {
+  CUgraph other = MakeGraph();
+  const CUgraphNode empty = AddEmpty(other);
+  const CUgraphExec of_other = Instantiate(other);
+  AddAlloc();
+  EXPECT_EQ(set_child_inside(of_other, empty, graph_), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  UpdateInfo info = {99, nullptr, nullptr};
+  EXPECT_EQ(update(of_other, graph_, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  Instantiate();
+  EXPECT_EQ(update(of_other, graph_, &info), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(info.result, 0);
 }
 
 }  // namespace

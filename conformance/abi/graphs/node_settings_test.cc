@@ -63,6 +63,19 @@ TEST_F(NodeSettingsGraphTest, AFillHasAnotherValue) {
   EXPECT_EQ(Number(), 27u);
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(NodeSettingsGraphTest, AFillOfRowsStaysInAnExecutableGraph) {
+  CUDA_MEMSET_NODE_PARAMS rows = FillOf(memory_, 3);
+  rows.height = 2;
+  rows.pitch = 64;
+  const CUgraphNode node = AddFill(rows);
+  const CUgraphExec executable = Instantiate();
+  EXPECT_EQ(set_fill_of_executable(executable, node, &rows, context_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set_fill(node, &rows), CUDA_SUCCESS);
+  UpdateInfo info = {};
+  EXPECT_EQ(update(executable, graph_, &info), CUDA_SUCCESS);
+}
+
 TEST_F(NodeSettingsGraphTest, AFillIsOfElementsThatThereAre) {
   const CUgraphNode node = AddFill(FillOf(memory_, 3));
   const CUgraphExec executable = Instantiate();

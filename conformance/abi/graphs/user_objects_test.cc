@@ -56,7 +56,8 @@ TEST_F(UserObjectsTest, GraphsAndExecutableGraphsKeepAnObject) {
   CUgraph graph = nullptr;
   EXPECT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
   EXPECT_EQ(retain_in_graph(graph, object, 1, kMove), CUDA_SUCCESS);
-  EXPECT_EQ(release_in_graph(graph, object, 5), CUDA_SUCCESS);  // more than there are: nothing
+  // Four less than none, of the graph and then of the executable graph, which give them up again.
+  EXPECT_EQ(release_in_graph(graph, object, 5), CUDA_SUCCESS);
   CUgraphExec executable = nullptr;
   EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
   EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
@@ -166,6 +167,17 @@ TEST_F(UserObjectsTest, MoreReferencesThanThereAreAreNotGivenUp) {
   EXPECT_EQ(create(&object, nullptr, Destroy, 1, kNoSync), CUDA_SUCCESS);
   EXPECT_EQ(release(object, 3), CUDA_SUCCESS);
   EXPECT_EQ(destroyed, 0);
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(UserObjectsTest, AGraphGivesUpWhatItDoesNotHold) {
+  destroyed = 0;
+  UserObject object = nullptr;
+  EXPECT_EQ(create(&object, nullptr, Destroy, 3, kNoSync), CUDA_SUCCESS);
+  EXPECT_EQ(release_in_graph(graph_, object, 2), CUDA_SUCCESS);
+  EXPECT_EQ(release_in_graph(graph_, object, 3), CUDA_SUCCESS);
+  EXPECT_EQ(release(object, 1), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 0) << "less than no reference";
 }
 
 }  // namespace

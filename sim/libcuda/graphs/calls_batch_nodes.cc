@@ -42,13 +42,15 @@ extern "C" CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
 extern "C" CUresult cuGraphExecBatchMemOpNodeSetParams(
     CUgraphExec exec, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   const CallSite site = TWINMMU_HERE;
-  return ChangeInExec<BatchWork>(site, exec, node, params,
-                                 [&](DriverState& driver, BatchWork* work) {
-                                   // As many as before.
-                                   if (params->count != work->operations->size())
-                                     return kInvalidValue;
-                                   return MakeBatch(site, driver, *params, work);
-                                 });
+  return ChangeInExec<BatchWork>(
+      site, exec, node, params, [&](DriverState& driver, BatchWork* work) {
+        BatchWork made;
+        const CUresult possible = MakeBatch(site, driver, *params, &made);
+        if (possible != CUDA_SUCCESS) return possible;
+        if (!CanBecome(*work, made)) return kInvalidValue;
+        *work = std::move(made);
+        return CUDA_SUCCESS;
+      });
 }
 
 }  // namespace twinmmu::libcuda

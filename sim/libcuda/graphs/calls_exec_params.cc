@@ -4,6 +4,7 @@
 
 #include "sim/libcuda/graphs/exec_changes.h"
 #include "sim/libcuda/graphs/graphs.h"
+#include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 
 namespace twinmmu::libcuda {
@@ -71,17 +72,22 @@ extern "C" CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode n
 
 extern "C" CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                        CUgraph graph) {
-  return ChangeInExec<ChildWork>(TWINMMU_HERE, exec, node, node,
-                                 [&](DriverState& driver, ChildWork* work) {
-                                   const std::shared_ptr<Graph> given = driver.graphs->Find(graph);
-                                   if (given == nullptr) return NoSuchGraph();
-                                   CUgraphExecUpdateResultInfo info;
-                                   if (!UpdateGraph(*given, work->graph.get(), &info)) {
-                                     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-                                   }
-                                   driver.graphs->ShareHeld(*given, IdOf(exec));
-                                   return CUDA_SUCCESS;
-                                 });
+  return ChangeExec(TWINMMU_HERE, exec, node, node,
+                    [&](DriverState& driver, GraphNode* found) -> CUresult {
+                      const std::shared_ptr<Graph> given = driver.graphs->Find(graph);
+                      if (given == nullptr) return NoSuchGraph();
+                      // That is looked at before the type of the node. Source: an H200 with driver
+                      // 580.159.
+                      if (HasMemoryNodes(*given)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+                      ChildWork* const work = std::get_if<ChildWork>(&found->work);
+                      if (work == nullptr) return kInvalidValue;
+                      CUgraphExecUpdateResultInfo info;
+                      if (!UpdateGraph(*given, work->graph.get(), &info)) {
+                        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+                      }
+                      driver.graphs->ShareHeld(*given, IdOf(exec));
+                      return CUDA_SUCCESS;
+                    });
 }
 
 extern "C" CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
@@ -143,6 +149,12 @@ CUresult Update(const CallSite& site, CUgraphExec exec, CUgraph graph,
     GraphExec* const changed = graphs.Find(exec);
     if (changed == nullptr) return NoSuchGraph();
     const std::shared_ptr<Graph> copy = changed->graph->Copy([](GraphId same) { return same; });
+    // One executable graph at a time, as in Instantiate. Source: an H200 with driver 580.159.
+    const bool is_own = copy->id() == found.id() && HasMemoryNodes(*copy);
+    if (HasMemoryNodes(found) && !is_own && graphs.HasExecOf(found.id(), HasMemoryNodes)) {
+      info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+      return kNotSupported;
+    }
     if (!UpdateGraph(found, copy.get(), info)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     graphs.ReplaceHeld(found, IdOf(exec));
     changed->graph = copy;

@@ -62,9 +62,10 @@ CUresult Refuse(const CallSite& site) {
   return ToResult(Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported));
 }
 
-// `parent`: of a new node; null for one that has its child graph already.
+// `node`: a new one; null for one that has its child graph already.
 CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodeParams& params,
-                  CUgraph parent, GraphWork* work) {
+                  const NewNode* node, GraphWork* work) {
+  CUgraph const parent = node == nullptr ? nullptr : node->graph;
   if (!IsClean(params)) return kInvalidValue;
   switch (params.type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -100,8 +101,7 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
       return MakeSemaphores(params.extSem, &work->emplace<AwaitWork>().list);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-      return MakeAlloc(site, driver, *driver.graphs->Find(parent), params.alloc,
-                       &work->emplace<AllocWork>());
+      return MakeAlloc(site, driver, *node, params.alloc, &work->emplace<AllocWork>());
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
       return MakeFree(driver, *driver.graphs->Find(parent), params.free.dptr,
                       &work->emplace<FreeWork>());
@@ -118,7 +118,7 @@ CUresult AddGeneric(const CallSite& site, const NewNode& node, CUgraphNodeParams
   CUdeviceptr address = 0;
   CUgraph* bodies = nullptr;
   const CUresult added = AddNode(site, node, params, [&](DriverState& driver, GraphWork* work) {
-    const CUresult made = MakeWork(site, driver, *params, node.graph, work);
+    const CUresult made = MakeWork(site, driver, *params, &node, work);
     if (const auto* const alloc = std::get_if<AllocWork>(work)) address = alloc->params.dptr;
     const auto* const decides = std::get_if<ConditionalWork>(work);
     if (made == CUDA_SUCCESS && decides != nullptr) bodies = decides->told->data();
@@ -179,6 +179,7 @@ extern "C" CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
     GraphWork work = EmptyWork();
     const CUresult made = MakeOther(site, driver, *params, found->work, &work);
     if (made != CUDA_SUCCESS) return made;
+    if (!CanBecome(found->work, work)) return kInvalidValue;
     found->memory = MemoryOf(site, driver, work);
     found->work = std::move(work);
     return CUDA_SUCCESS;

@@ -82,13 +82,47 @@ CUresult Check(const CallSite& site, DriverState& driver, const Graph& graph, In
   return CUDA_SUCCESS;
 }
 
-// A driver makes room for its kernels that copy, and keeps it: the context says so. Source: an H100
-// with driver 580.159.
-void NoteCopies(const Graph& graph) {
+// Neither of the host nor an array.
+bool IsOfDevice(DriverState& driver, CUmemorytype type, CUdeviceptr address) {
+  if (type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return false;
+  const auto memory = driver.simulator->linear().Find(DeviceAddress(address));
+  return !memory.ok() ||
+         (memory->kind != LinearKind::kPinned && memory->kind != LinearKind::kRegistered);
+}
+
+// The context for whose kernels a driver makes room, which then stays: that of a kernel, of a copy
+// from device to device and of a fill of rows, which are kernels too, and where devices decide what
+// runs. Null: none.
+Context* ContextOfKernels(DriverState& driver, const GraphWork& work) {
+  if (const auto* const kernel = std::get_if<KernelWork>(&work)) return kernel->context;
+  if (const auto* const decides = std::get_if<ConditionalWork>(&work)) {
+    return decides->condition->context;
+  }
+  if (const auto* const filled = std::get_if<FillWork>(&work)) {
+    return filled->fill.height > 1 ? filled->context : nullptr;
+  }
+  const auto* const copied = std::get_if<CopyWork>(&work);
+  if (copied == nullptr) return nullptr;
+  const CUDA_MEMCPY3D& copy = copied->copy;
+  const bool is_kernel = IsOfDevice(driver, copy.srcMemoryType, copy.srcDevice) &&
+                         IsOfDevice(driver, copy.dstMemoryType, copy.dstDevice);
+  return is_kernel ? copied->context : nullptr;
+}
+
+// The context says so. Source: an H100 and an H200 with driver 580.159.
+void NoteLocalMemory(DriverState& driver, const Graph& graph) {
   for (const auto& [id, node] : graph.nodes()) {
-    if (const auto* const copy = std::get_if<CopyWork>(&node.work)) {
-      copy->context->flags |= CU_CTX_LMEM_RESIZE_TO_MAX;
-    }
+    Context* const context = ContextOfKernels(driver, node.work);
+    if (context != nullptr) context->flags |= CU_CTX_LMEM_RESIZE_TO_MAX;
+    ForEachInside(node.work,
+                  [&](const std::shared_ptr<Graph>& inside) { NoteLocalMemory(driver, *inside); });
+  }
+}
+
+void NoteAllocations(Graph& graph) {
+  for (const auto& [id, node] : graph.nodes()) {
+    auto* const alloc = std::get_if<AllocWork>(&graph.Find(id)->work);
+    if (alloc != nullptr) alloc->was_instantiated = true;
   }
 }
 
@@ -112,14 +146,16 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
       possible = CheckConditions(found, &done->result, &done->error_node);
     }
     if (possible != CUDA_SUCCESS) return possible;
-    const bool alone = HasMemoryNodes(found) || HasConditions(found);
-    if (alone && graphs.HasExecOf(found.id())) return kNotSupported;
+    const bool of_memory = HasMemoryNodes(found);
+    if (of_memory && graphs.HasExecOf(found.id(), HasMemoryNodes)) return kNotSupported;
+    if (HasConditions(found) && graphs.HasCopyOf(found.id())) return kNotSupported;
     const GraphId id = graphs.Add(GraphExec{
         flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}, {}, {}});
     absl::Cleanup undo = [&] { graphs.Remove(HandleOf<CUgraphExec>(id)); };
     graphs.ShareHeld(found, id);
     std::move(undo).Cancel();
-    NoteCopies(found);
+    NoteLocalMemory(driver, found);
+    if (of_memory) NoteAllocations(found);
     *exec = HandleOf<CUgraphExec>(id);
     return CUDA_SUCCESS;
   });

@@ -11,15 +11,15 @@ extern "C" CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
                                            const CUgraphNode* dependencies, size_t count,
                                            CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   const CallSite site = TWINMMU_HERE;
+  const NewNode added_node = {node, graph, dependencies, nullptr, count};
   CUdeviceptr address = 0;
-  const CUresult added = AddNode(site, {node, graph, dependencies, nullptr, count}, params,
-                                 [&](DriverState& driver, GraphWork* work) {
-                                   AllocWork& made = work->emplace<AllocWork>();
-                                   const CUresult possible = MakeAlloc(
-                                       site, driver, *driver.graphs->Find(graph), *params, &made);
-                                   address = made.params.dptr;
-                                   return possible;
-                                 });
+  const CUresult added =
+      AddNode(site, added_node, params, [&](DriverState& driver, GraphWork* work) {
+        AllocWork& made = work->emplace<AllocWork>();
+        const CUresult possible = MakeAlloc(site, driver, added_node, *params, &made);
+        address = made.params.dptr;
+        return possible;
+      });
   if (added == CUDA_SUCCESS) params->dptr = address;
   return added;
 }

@@ -109,7 +109,7 @@ CUresult MakeConditional(DriverState& driver, const CUDA_CONDITIONAL_NODE_PARAMS
 
 bool HasConditions(const Graph& graph) {
   bool found = false;
-  ForEachConditional(graph, [&](const ConditionalWork&) { found = true; });
+  ForEachGraph(graph, [&](const Graph& each) { found |= !each.conditions().empty(); });
   return found;
 }
 

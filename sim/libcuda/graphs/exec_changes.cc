@@ -1,5 +1,6 @@
 #include "sim/libcuda/graphs/exec_changes.h"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -21,11 +22,11 @@ class Pairing {
     if (graph_.nodes().size() != executable_.nodes().size()) return false;
     const std::vector<GraphId> leaves = graph_.Leaves();
     const std::vector<GraphId> wanted = executable_.Leaves();
+    if (leaves.size() > wanted.size()) return Differs(leaves[wanted.size()], 0);
+    if (leaves.size() < wanted.size()) return false;
     for (size_t i = 0; i < leaves.size(); ++i) {
-      if (i >= wanted.size()) return Differs(leaves[i], 0);
       if (!Pair(leaves[i], wanted[i], 0)) return false;
     }
-    if (wanted.size() > leaves.size()) return false;
     while (!open_.empty()) {
       const GraphId node = open_.back();
       open_.pop_back();
@@ -74,18 +75,6 @@ class Pairing {
   std::vector<GraphId> open_;  // paired, but not what they depend on
 };
 
-// Whether a node of an executable graph can do that.
-bool CanBecome(const GraphWork& from, const GraphWork& to) {
-  if (const auto* const copy = std::get_if<CopyWork>(&from)) {
-    return CanBecome(*copy, std::get<CopyWork>(to));
-  }
-  if (const auto* const batch = std::get_if<BatchWork>(&from)) {
-    return batch->operations->size() == std::get<BatchWork>(to).operations->size();
-  }
-  const auto* const fill = std::get_if<FillWork>(&from);
-  return fill == nullptr || CanBecome(*fill, std::get<FillWork>(to));
-}
-
 }  // namespace
 
 bool CanBecome(const CopyWork& from, const CopyWork& to) {
@@ -95,10 +84,32 @@ bool CanBecome(const CopyWork& from, const CopyWork& to) {
 }
 
 bool CanBecome(const FillWork& from, const FillWork& to) {
-  return from.context == to.context && IsFlat(from.fill) == IsFlat(to.fill);
+  return from.context == to.context && IsFlat(from.fill) && IsFlat(to.fill);
+}
+
+bool CanBecome(const BatchWork& from, const BatchWork& to) {
+  return std::equal(from.operations->begin(), from.operations->end(), to.operations->begin(),
+                    to.operations->end(), [](const auto& a, const auto& b) {
+                      return a.waitValue.operation == b.waitValue.operation;
+                    });
+}
+
+bool CanBecome(const GraphWork& from, const GraphWork& to) {
+  if (const auto* const copy = std::get_if<CopyWork>(&from)) {
+    return CanBecome(*copy, std::get<CopyWork>(to));
+  }
+  if (const auto* const batch = std::get_if<BatchWork>(&from)) {
+    return CanBecome(*batch, std::get<BatchWork>(to));
+  }
+  const auto* const fill = std::get_if<FillWork>(&from);
+  return fill == nullptr || CanBecome(*fill, std::get<FillWork>(to));
 }
 
 namespace {
+
+bool IsLike(const FillWork& from, const FillWork& to) {
+  return from.context == to.context && IsFlat(from.fill) == IsFlat(to.fill);
+}
 
 // Another condition may decide; what it is by default goes with it.
 bool UpdateBodies(const ConditionalWork& from, ConditionalWork* to, GraphId node,
@@ -132,7 +143,11 @@ bool UpdateGraph(const Graph& graph, Graph* executable, CUgraphExecUpdateResultI
         return false;
       continue;
     }
-    if (!CanBecome(found->work, node.work)) {
+    // A fill of rows may only be so all at once.
+    const auto* const fill = std::get_if<FillWork>(&node.work);
+    const bool possible = fill != nullptr ? IsLike(std::get<FillWork>(found->work), *fill)
+                                          : CanBecome(found->work, node.work);
+    if (!possible) {
       *info = {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, HandleOf<CUgraphNode>(id), nullptr};
       return false;
     }

@@ -11,9 +11,12 @@
 namespace twinmmu::libcuda {
 
 // Whether the operation of an executable node can be changed so: from the same kind of memory to
-// the same kind, and in as many dimensions.
+// the same kind, and in as many dimensions; as many operations of the same types.
 bool CanBecome(const CopyWork& from, const CopyWork& to);
 bool CanBecome(const FillWork& from, const FillWork& to);
+bool CanBecome(const BatchWork& from, const BatchWork& to);
+// The same of any work, which is of one type.
+bool CanBecome(const GraphWork& from, const GraphWork& to);
 
 // Gives each node of an executable graph the work of the node of `graph` that stands where it does.
 // False: they differ in more than that, and `info` says where.

@@ -138,6 +138,7 @@ std::shared_ptr<Graph> Graph::Copy(const std::function<GraphId(GraphId)>& rename
                   [&](std::shared_ptr<Graph>& inside) { inside = inside->Copy(rename); });
   }
   copy->last_root_ = last_root_;
+  copy->is_of_memory_ = is_of_memory_;
   copy->conditions_ = conditions_;
   for (const auto& [id, node] : nodes_) {
     GraphNode* const copied = copy->Find(names[id]);

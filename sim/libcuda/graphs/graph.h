@@ -43,6 +43,11 @@ class Graph {
   const GraphNode* Find(GraphId node) const;
   GraphNode* Find(GraphId node);
 
+  // Whether a node that allocates was ever to be made: the graph is one of memory from then on,
+  // even if there was none. Source: an H200 with driver 580.159.
+  bool is_of_memory() const { return is_of_memory_; }
+  void SetOfMemory() { is_of_memory_ = true; }
+
   // What its nodes, and those of graphs inside it, may decide by.
   const std::vector<std::shared_ptr<const Condition>>& conditions() const { return conditions_; }
   void Add(std::shared_ptr<const Condition> condition) {
@@ -76,6 +81,7 @@ class Graph {
   const GraphId id_;
   const GraphId original_;
   uint64_t last_root_ = 0;
+  bool is_of_memory_ = false;
   Nodes nodes_;
   std::vector<std::shared_ptr<const Condition>> conditions_;
 };

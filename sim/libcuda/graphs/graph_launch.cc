@@ -175,9 +175,36 @@ class GraphLaunch {
 
   absl::Status GiveWork(const FillWork& work, Stream stream) {
     const CUDA_MEMSET_NODE_PARAMS& fill = work.fill;
+    const uint32_t element = fill.value & ~0u >> (32 - 8 * fill.elementSize);
+    if (WordOf(fill.value, fill.elementSize) != WordOf(element, fill.elementSize)) {
+      return FillByWords(fill, stream);
+    }
     return driver_.simulator->boxes().Fill(AskedOn(stream), DeviceAddress(fill.dst), fill.pitch,
                                            {fill.value, Bytes(fill.elementSize)}, fill.width,
                                            fill.height);
+  }
+
+  static uint32_t WordOf(uint32_t value, unsigned int size) {
+    if (size == 1) value |= value << 8;
+    return size < 4 ? value | value << 16 : value;
+  }
+
+  // A value that is too wide for an element is or'ed into all elements of a word, and words are
+  // written. Source: an H200 with driver 580.159, which has other words for some rows.
+  absl::Status FillByWords(const CUDA_MEMSET_NODE_PARAMS& fill, Stream stream) {
+    constexpr size_t kWord = sizeof(uint32_t);
+    const uint32_t word = WordOf(fill.value, fill.elementSize);
+    const size_t row_bytes = fill.width * fill.elementSize;
+    for (size_t row = 0; row < fill.height; ++row) {
+      const DeviceAddress start(fill.dst + row * fill.pitch);
+      for (size_t i = 0; i < kWord && i < row_bytes; ++i) {
+        const absl::Status filled = driver_.simulator->boxes().Fill(
+            AskedOn(stream), start + Bytes(i), kWord, {word >> 8 * i, Bytes(1)}, 1,
+            (row_bytes - i + kWord - 1) / kWord);
+        if (!filled.ok()) return filled;
+      }
+    }
+    return absl::OkStatus();
   }
 
   // As cuLaunchHostFunc does.

@@ -89,6 +89,7 @@ struct AllocWork {
   // What `params` points to.
   std::shared_ptr<const std::vector<cuda_abi::CUmemAccessDesc>> grants;
   std::shared_ptr<const ReservedMemory> memory;
+  bool was_instantiated = false;
 };
 
 struct FreeWork {

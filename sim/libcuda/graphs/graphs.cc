@@ -112,9 +112,16 @@ GraphExec* Graphs::Find(cuda_abi::CUgraphExec exec) {
   return found == execs_.end() ? nullptr : &found->second;
 }
 
-bool Graphs::HasExecOf(GraphId graph) const {
-  return std::any_of(execs_.begin(), execs_.end(),
-                     [&](const auto& exec) { return exec.second.graph->id() == graph; });
+bool Graphs::HasExecOf(GraphId graph, absl::FunctionRef<bool(const Graph&)> matches) const {
+  return std::any_of(execs_.begin(), execs_.end(), [&](const auto& exec) {
+    return exec.second.graph->id() == graph && matches(*exec.second.graph);
+  });
+}
+
+bool Graphs::HasCopyOf(GraphId graph) const {
+  return HasExecOf(graph, [](const Graph&) { return true; }) ||
+         std::any_of(graphs_.begin(), graphs_.end(),
+                     [&](const auto& known) { return known.second.graph->original() == graph; });
 }
 
 GraphId Graphs::Add(GraphExec exec) {
@@ -146,7 +153,7 @@ UserObject* Graphs::Find(cuda_abi::CUuserObject object) {
 void Graphs::Release(GraphId object, uint64_t count) {
   const auto found = objects_.find(object);
   if (found == objects_.end()) return;
-  found->second.references -= std::min(found->second.references, count);
+  found->second.references -= count;
   if (found->second.references != 0) return;
   destructions_.insert(objects_.extract(found));
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "api/executor.h"
 #include "sim/libcuda/graphs/graph.h"
 #include "third_party/cuda_abi/graph_abi.h"
@@ -70,7 +71,10 @@ class Graphs {
   std::shared_ptr<Graph> FindHolderOf(cuda_abi::CUgraphConditionalHandle condition) const;
   GraphExec* Find(cuda_abi::CUgraphExec exec);
 
-  bool HasExecOf(GraphId graph) const;
+  // Whether there is an executable graph of it, as it was when matches(graph) held.
+  bool HasExecOf(GraphId graph, absl::FunctionRef<bool(const Graph&)> matches) const;
+  // The same of any, or of a clone or a child graph.
+  bool HasCopyOf(GraphId graph) const;
   GraphId Add(GraphExec exec);
   void Remove(cuda_abi::CUgraphExec exec);
 

@@ -10,6 +10,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "sim/calls/pools/pool_calls.h"
+#include "sim/libcuda/graphs/graph_edges.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -28,18 +29,22 @@ bool HasNothingReserved(const CUmemPoolProps& props) {
                      [](unsigned char byte) { return byte == 0; });
 }
 
+// In the order in which an H200 with driver 580.159 looks at them.
 CUresult Check(DriverState& driver, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   const CUmemPoolProps& props = params.poolProps;
-  if (params.bytesize == 0 || !HasNothingReserved(props)) return kInvalidValue;
+  if (!HasNothingReserved(props)) return kInvalidValue;
   if (props.allocType != static_cast<int>(AllocationType::kPinned) &&
       props.allocType != static_cast<int>(AllocationType::kManaged)) {
     return kInvalidValue;
   }
-  if (props.handleTypes != 0) return kNotSupported;
-  if (FromAbi(props.location).type == LocationType::kHost) return kNotSupported;
+  if (FromAbi(props.location).type == LocationType::kHost) {
+    return props.handleTypes != 0 ? kInvalidValue : kNotSupported;
+  }
   if (!IsDevice(driver, props.location)) return kInvalidValue;
+  if (props.handleTypes != 0) return kNotSupported;
   // An H100 takes them, as it does pools.
   if (props.allocType == static_cast<int>(AllocationType::kManaged)) return kNotSupported;
+  if (params.bytesize == 0) return kInvalidValue;
   if (params.accessDescCount == 0) return CUDA_SUCCESS;
   if (params.accessDescs == nullptr || params.accessDescCount > kMaxGrants) return kInvalidValue;
   for (size_t i = 0; i < params.accessDescCount; ++i) {
@@ -65,12 +70,36 @@ bool IsFreedIn(const Graph& graph, CUdeviceptr address) {
   });
 }
 
+// Whether there was ever an executable graph of a node that allocates there: the graph of it frees
+// that no more. Source: an H200 with driver 580.159.
+bool WasInstantiatedIn(const Graph& graph, CUdeviceptr address) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const auto& entry) {
+    const auto* const alloc = std::get_if<AllocWork>(&entry.second.work);
+    return alloc != nullptr && alloc->params.dptr == address && alloc->was_instantiated;
+  });
+}
+
+// Nodes of other graphs are refused before the memory is looked at, and what else is wrong with
+// them behind it.
+bool AreOf(const Graph& graph, const NewNode& node) {
+  if (node.dependencies == nullptr) return node.count == 0;
+  return std::all_of(node.dependencies, node.dependencies + node.count,
+                     [&](CUgraphNode before) { return graph.Find(IdOf(before)) != nullptr; });
+}
+
 }  // namespace
 
-CUresult MakeAlloc(const CallSite& site, DriverState& driver, const Graph& graph,
+CUresult MakeAlloc(const CallSite& site, DriverState& driver, const NewNode& node,
                    const CUDA_MEM_ALLOC_NODE_PARAMS& given, AllocWork* made) {
+  Graph& graph = *driver.graphs->Find(node.graph);
+  if (!AreOf(graph, node)) return kInvalidValue;
   const CUresult valid = Check(driver, given);
   if (valid != CUDA_SUCCESS) return valid;
+  graph.SetOfMemory();
+  std::vector<GraphLink> dependencies;
+  const CUresult found =
+      FindDependencies(graph, *made, node.dependencies, node.data, node.count, &dependencies);
+  if (found != CUDA_SUCCESS) return found;
   PoolCalls& pools = driver.simulator->pools();
   const absl::StatusOr<DeviceAddress> address =
       pools.Reserve(site.name(), DeviceOrdinal(given.poolProps.location.id), graph.id(),
@@ -90,12 +119,13 @@ CUresult MakeAlloc(const CallSite& site, DriverState& driver, const Graph& graph
 CUresult MakeFree(DriverState& driver, const Graph& graph, CUdeviceptr address, FreeWork* made) {
   const auto reserved = driver.simulator->pools().FindReserved(DeviceAddress(address));
   if (!reserved.has_value() || reserved->base != DeviceAddress(address)) return kInvalidValue;
-  if (IsFreedIn(graph, address)) return kInvalidValue;
+  if (IsFreedIn(graph, address) || WasInstantiatedIn(graph, address)) return kInvalidValue;
   made->address = address;
   return CUDA_SUCCESS;
 }
 
 bool HasMemoryNodes(const Graph& graph) {
+  if (graph.is_of_memory()) return true;
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& entry) {
     const GraphWork& work = entry.second.work;
     const auto* const child = std::get_if<ChildWork>(&work);

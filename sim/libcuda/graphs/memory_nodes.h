@@ -4,11 +4,12 @@
 #define TWINMMU_SIM_LIBCUDA_GRAPHS_MEMORY_NODES_H_
 
 #include "sim/libcuda/graphs/graph_calls.h"
+#include "sim/libcuda/graphs/new_nodes.h"
 
 namespace twinmmu::libcuda {
 
 // Check it as the driver does when a node is made. The address is in `made` then.
-CUresult MakeAlloc(const CallSite& site, DriverState& driver, const Graph& graph,
+CUresult MakeAlloc(const CallSite& site, DriverState& driver, const NewNode& node,
                    const CUDA_MEM_ALLOC_NODE_PARAMS& given, AllocWork* made);
 CUresult MakeFree(DriverState& driver, const Graph& graph, CUdeviceptr address, FreeWork* made);
 

@@ -50,7 +50,10 @@ CUresult Begin(const CallSite& site, CUstream stream, CUstreamCaptureMode mode,
       site, stream, {},
       [&](DriverState& driver, Graphs& graphs, Context& context,
           const StreamName& name) -> CUresult {
-        if (IsLegacy(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        if (IsLegacy(stream)) {
+          return RefuseLegacy(driver, context, stream)
+              .value_or(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        }
         if (!IsMode(mode)) return kInvalidValue;
         if (driver.captures.Find(name) != nullptr) return ToResult(DriverCode::kIllegalState);
         const std::shared_ptr<Graph> found = graph == nullptr ? graphs.Make() : graphs.Find(*graph);
@@ -78,12 +81,12 @@ CUresult WhyNotEnded(DriverState& driver, const CapturedStream& stream, const St
     capture.valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   }
-  const bool own = capture.thread == std::this_thread::get_id();
-  if (!own && capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
-    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-  }
   if (!capture.valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  return driver.captures.IsJoined(capture) ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  if (!driver.captures.IsJoined(capture)) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  const bool own = capture.thread == std::this_thread::get_id();
+  return own || capture.mode == CU_STREAM_CAPTURE_MODE_RELAXED
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 }
 
 // What the program may be told of a capture; each may be null.

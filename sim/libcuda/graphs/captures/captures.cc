@@ -103,7 +103,7 @@ bool Captures::IsJoined(const Capture& capture) const {
   if (origin == streams_.end()) return false;
   const std::set<GraphId> joined = WithAncestors(*capture.graph, origin->second.dependencies);
   const auto is_joined = [&](const CapturedStream& stream) {
-    if (stream.capture.get() != &capture) return true;
+    if (stream.capture.get() != &capture || !stream.has_work) return true;
     return std::all_of(stream.dependencies.begin(), stream.dependencies.end(),
                        [&](const GraphLink& link) { return joined.count(link.node) != 0; });
   };

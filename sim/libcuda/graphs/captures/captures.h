@@ -52,6 +52,7 @@ struct CapturedStream {
   const Context* context = nullptr;
   bool blocking = false;                // it and the legacy stream wait for each other
   std::vector<GraphLink> dependencies;  // of its next node
+  bool has_work = false;                // a node of its own
   // The same, as the program asked for them last.
   std::vector<cuda_abi::CUgraphNode> told;
   std::vector<cuda_abi::CUgraphEdgeData> told_data;
@@ -86,7 +87,7 @@ class Captures {
   // All its streams are as before. Its events stand for nothing.
   void End(const std::shared_ptr<Capture>& capture);
 
-  // Whether all nodes of the capture come before what `origin` would wait for.
+  // Whether `origin` would wait for all streams of the capture that were given work.
   bool IsJoined(const Capture& capture) const;
 
   template <typename Matches>

@@ -35,6 +35,7 @@ void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, G
   std::vector<GraphLink> next(1);
   next[0].node = driver.graphs->AddNode(graph, std::move(work), std::move(memory), dependencies);
   stream.dependencies = std::move(next);
+  stream.has_work = true;
 }
 
 }  // namespace
@@ -168,7 +169,8 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
     stream->capture->valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   }
-  if (captured->capture->ended) {
+  if (const Captured refused = RefuseLegacy(driver, context, given)) return refused;
+  if (captured->capture->ended || !captured->capture->valid) {
     if (stream != nullptr) stream->capture->valid = false;
     return kInvalidValue;
   }
@@ -176,16 +178,18 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
     captured->capture->valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   }
-  if (!captured->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (stream != nullptr && stream->capture != captured->capture) {
     stream->capture->valid = false;
     captured->capture->valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_MERGE;
   }
-  captures.Join(
-      NameOf(context, given),
-      CapturedStream{
-          captured->capture, &context, IsBlocking(driver, given), captured->dependencies, {}, {}});
+  captures.Join(NameOf(context, given), CapturedStream{captured->capture,
+                                                       &context,
+                                                       IsBlocking(driver, given),
+                                                       captured->dependencies,
+                                                       false,
+                                                       {},
+                                                       {}});
   return CUDA_SUCCESS;
 }
 
@@ -194,9 +198,8 @@ Captured RefuseWaitFor(DriverState& driver, Context& context, CUstream given) {
   const Lock lock(driver.graphs->mutex);
   CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
   if (stream != nullptr) {
-    const bool was_valid = std::exchange(stream->capture->valid, false);
-    return was_valid ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-                     : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    stream->capture->valid = false;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
   const Captured legacy = RefuseLegacy(driver, context, given);
   return legacy.has_value() ? legacy : RefuseUnsafe(driver);
@@ -207,9 +210,8 @@ Captured RefuseWaitFor(DriverState& driver, CUevent event) {
   const Lock lock(driver.graphs->mutex);
   const CapturedEvent* const captured = driver.captures.Find(event);
   if (captured == nullptr) return RefuseUnsafe(driver);
-  if (captured->capture->ended) return kInvalidValue;
-  captured->capture->valid = false;
-  return CUDA_ERROR_CAPTURED_EVENT;
+  const bool lives = std::exchange(captured->capture->valid, false) && !captured->capture->ended;
+  return lives ? CUDA_ERROR_CAPTURED_EVENT : kInvalidValue;
 }
 
 Captured RefuseWaitFor(DriverState& driver, const Context& context) {
@@ -226,7 +228,8 @@ Captured RefuseTimeOf(DriverState& driver, CUevent event) {
   const Lock lock(driver.graphs->mutex);
   const CapturedEvent* const captured = driver.captures.Find(event);
   if (captured == nullptr) return std::nullopt;
-  return captured->capture->ended ? kInvalidValue : CUDA_ERROR_CAPTURED_EVENT;
+  const bool lives = captured->capture->valid && !captured->capture->ended;
+  return lives ? CUDA_ERROR_CAPTURED_EVENT : kInvalidValue;
 }
 
 void RefuseUncaptured(DriverState& driver, const Context& context, CUstream stream) {
@@ -240,7 +243,7 @@ Captured RefuseCaptured(DriverState& driver, const Context& context, CUstream gi
   const Lock lock(driver.graphs->mutex);
   CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
   if (stream == nullptr) return RefuseLegacy(driver, context, given);
-  if (!stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (!invalidates && !stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (invalidates) stream->capture->valid = false;
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
