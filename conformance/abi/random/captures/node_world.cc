@@ -63,6 +63,8 @@ void RollFill(ProgramWorld& world, NodeWork* work, std::ostream& text) {
   fill.width = world.OneIn(20) ? 0 : 1 + world.Below(32);
   fill.height = world.OneIn(25) ? 0 : world.Of<size_t>({1, 1, 1, 1, 2});
   fill.pitch = world.Of<size_t>({256, 256, 256, 256, 0, 8});
+  // What a driver makes of the other bits of the value depends on how it divides the rows.
+  if (fill.height > 1 && fill.elementSize == 1) fill.value &= 0xff;
   text << (fill.dst != 0) << ' ' << offset << ' ' << fill.value << ' ' << fill.elementSize << ' '
        << fill.width << ' ' << fill.height << ' ' << fill.pitch;
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,7 @@ struct NodeGraph {
   bool is_freed = false;
   bool is_nested = false;
   bool has_objects = false;
+  std::map<std::string, unsigned int> held;  // references to objects, by name
 };
 
 struct NodeExecutable {
