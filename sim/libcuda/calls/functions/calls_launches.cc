@@ -1,6 +1,5 @@
 // Launches.
 
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -107,19 +106,17 @@ Context& ContextOfStream(DriverState& driver, Context& current, CUstream stream)
 // Those that change nothing here: whether there is such a value.
 bool IsValid(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
   constexpr int kDomains = 4;
-  int number = 0;
-  std::memcpy(&number, value.pad, sizeof(number));
-  const auto is_up_to = [&](int most) { return number >= 0 && number <= most; };
+  const auto is_up_to = [](int most, int number) { return number >= 0 && number <= most; };
   switch (id) {
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return is_up_to(2);
+      return is_up_to(2, value.clusterSchedulingPolicyPreference);
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
       return value.memSyncDomainMap.default_ < kDomains && value.memSyncDomainMap.remote < kDomains;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
-      return is_up_to(1);
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:  // a number in the same place
+      return is_up_to(1, value.memSyncDomain);
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return is_up_to(100);
+      return is_up_to(100, static_cast<int>(value.sharedMemCarveout));
     default:
       return true;
   }
