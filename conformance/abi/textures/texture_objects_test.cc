@@ -119,6 +119,103 @@ TEST_F(TextureObjectsTest, TakeLinearMemoryThatIsAligned) {
   EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
 }
 
+TEST_F(TextureObjectsTest, OnlyDimensionsThatAreThereHaveAddressModes) {
+  const auto with_mode_4_of = [&](size_t dimension) {
+    CUDA_TEXTURE_DESC sampling = points_;
+    sampling.addressMode[dimension] = static_cast<CUaddress_mode>(4);
+    return sampling;
+  };
+  const CUDA_RESOURCE_DESC row = ResourceOf(MakeArray(16));
+  const CUDA_RESOURCE_DESC rows = ResourceOf(MakeArray(16, 16));
+  const CUDA_RESOURCE_DESC layers =
+      ResourceOf(MakeArray(16, 0, 4, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_LAYERED));
+  EXPECT_EQ(Create(row, with_mode_4_of(0)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Create(row, with_mode_4_of(1)), CUDA_SUCCESS);
+  EXPECT_EQ(Create(layers, with_mode_4_of(1)), CUDA_SUCCESS);
+  EXPECT_EQ(Create(rows, with_mode_4_of(1)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Create(rows, with_mode_4_of(2)), CUDA_SUCCESS);
+  EXPECT_EQ(Create(ResourceOf(MakeArray(16, 16, 16)), with_mode_4_of(2)), CUDA_ERROR_INVALID_VALUE);
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAlloc(&memory, 65536), CUDA_SUCCESS);
+  EXPECT_EQ(Create(Linear(memory, 1024), with_mode_4_of(0)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Create(Linear(memory, 1024), with_mode_4_of(1)), CUDA_SUCCESS);
+  EXPECT_EQ(Create(Pitched(memory, 64), with_mode_4_of(1)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
+TEST_F(TextureObjectsTest, AModeThatIsNoneIsToldAsClamp) {
+  CUDA_TEXTURE_DESC sampling = points_;
+  sampling.addressMode[0] = CU_TR_ADDRESS_MODE_BORDER;
+  sampling.addressMode[1] = CU_TR_ADDRESS_MODE_MIRROR;
+  sampling.addressMode[2] = static_cast<CUaddress_mode>(4);
+  CUDA_TEXTURE_DESC found = {};
+  EXPECT_EQ(cuTexObjectGetTextureDesc(&found, MakeTexture(ResourceOf(MakeArray(16)), sampling)),
+            CUDA_SUCCESS);
+  EXPECT_EQ(found.addressMode[0], CU_TR_ADDRESS_MODE_BORDER);
+  EXPECT_EQ(found.addressMode[1], CU_TR_ADDRESS_MODE_MIRROR);
+  EXPECT_EQ(found.addressMode[2], CU_TR_ADDRESS_MODE_CLAMP);
+}
+
+TEST_F(TextureObjectsTest, OneRowHasNoPitch) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAlloc(&memory, 65536), CUDA_SUCCESS);
+  for (const size_t height : {1, 2}) {
+    CUDA_RESOURCE_DESC made_of = Pitched(memory, 64);
+    made_of.res.pitch2D.height = height;
+    CUDA_RESOURCE_DESC found = {};
+    EXPECT_EQ(cuTexObjectGetResourceDesc(&found, MakeTexture(made_of, points_)), CUDA_SUCCESS);
+    EXPECT_EQ(found.res.pitch2D.height, height);
+    EXPECT_EQ(found.res.pitch2D.pitchInBytes, height == 1 ? 0u : 64u);
+  }
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
+TEST_F(TextureObjectsTest, OnlyMipmapsShowLevelsAndOnlyLayersLayers) {
+  CUDA_RESOURCE_VIEW_DESC level = {};
+  level.format = CU_RES_VIEW_FORMAT_FLOAT_1X32;
+  level.width = 12;
+  level.height = 12;
+  CUDA_RESOURCE_VIEW_DESC layer = level;
+  level.lastMipmapLevel = 1;
+  layer.lastLayer = 1;
+  const CUDA_RESOURCE_DESC plain = ResourceOf(MakeArray(12, 12));
+  EXPECT_EQ(Create(plain, points_, &level), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Create(plain, points_, &layer), CUDA_ERROR_INVALID_VALUE);
+  const CUDA_RESOURCE_DESC mipmap = ResourceOf(MakeMipmap(12, 12, 3));
+  EXPECT_EQ(Create(mipmap, points_, &level), CUDA_SUCCESS);
+  EXPECT_EQ(Create(mipmap, points_, &layer), CUDA_ERROR_INVALID_VALUE);
+  level.depth = layer.depth = 6;
+  const unsigned int cube = CUDA_ARRAY3D_CUBEMAP;
+  EXPECT_EQ(Create(ResourceOf(MakeArray(12, 12, 6, CU_AD_FORMAT_FLOAT, 1, cube)), points_, &layer),
+            CUDA_ERROR_INVALID_VALUE)
+      << "its faces are no layers";
+  const CUDA_RESOURCE_DESC layers =
+      ResourceOf(MakeArray(12, 12, 6, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_LAYERED));
+  EXPECT_EQ(Create(layers, points_, &level), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Create(layers, points_, &layer), CUDA_SUCCESS);
+}
+
+TEST_F(TextureObjectsTest, ViewsMayShowWhatIsBehindTheLastLevelAndLayer) {
+  CUDA_RESOURCE_VIEW_DESC view = {};
+  view.format = CU_RES_VIEW_FORMAT_FLOAT_1X32;
+  view.width = 16;
+  view.height = 16;
+  view.firstMipmapLevel = 3;
+  view.lastMipmapLevel = 3;
+  EXPECT_EQ(Create(ResourceOf(MakeMipmap(16, 16, 3)), points_, &view), CUDA_SUCCESS);
+  view.depth = 4;
+  view.firstMipmapLevel = 0;
+  view.lastMipmapLevel = 0;
+  view.firstLayer = 4;
+  view.lastLayer = 9;
+  const CUDA_RESOURCE_DESC layers =
+      ResourceOf(MakeArray(16, 16, 4, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_LAYERED));
+  EXPECT_EQ(Create(layers, points_, &view), CUDA_SUCCESS);
+  view.firstLayer = 10;
+  EXPECT_EQ(Create(layers, points_, &view), CUDA_ERROR_INVALID_VALUE)
+      << "the last before the first";
+}
+
 TEST_F(TextureObjectsTest, ViewsHaveTheSizeOfTheWholeArray) {
   const CUDA_RESOURCE_DESC mipmap = ResourceOf(MakeMipmap(16, 16, 4));
   CUDA_RESOURCE_VIEW_DESC view = {};

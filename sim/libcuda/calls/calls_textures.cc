@@ -29,6 +29,10 @@ bool AreZero(const Word (&words)[size]) {
   return std::all_of(std::begin(words), std::end(words), [](Word word) { return word == 0; });
 }
 
+bool IsAddressMode(CUaddress_mode mode) {
+  return mode >= CU_TR_ADDRESS_MODE_WRAP && mode <= CU_TR_ADDRESS_MODE_BORDER;
+}
+
 bool IsOfArray(const CUDA_RESOURCE_DESC& resource) {
   return resource.resType == CU_RESOURCE_TYPE_ARRAY ||
          resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
@@ -86,10 +90,11 @@ std::optional<ptx::Sampling> FromAbi(const CUDA_TEXTURE_DESC& from) {
       (from.flags & ~kTextureFlags) != 0 || !AreZero(from.reserved)) {
     return std::nullopt;
   }
-  for (size_t i = 0; i < sampling.modes.size(); ++i) {
-    const CUaddress_mode mode = from.addressMode[i];
-    if (mode < CU_TR_ADDRESS_MODE_WRAP || mode > CU_TR_ADDRESS_MODE_BORDER) return std::nullopt;
-    sampling.modes[i] = static_cast<ptx::AddressMode>(mode);
+  // A mode that does not exist may be of a dimension that is not there.
+  sampling.dimensions = 0;
+  for (size_t i = 0; i < sampling.modes.size() && IsAddressMode(from.addressMode[i]); ++i) {
+    sampling.modes[i] = static_cast<ptx::AddressMode>(from.addressMode[i]);
+    sampling.dimensions = static_cast<int>(i) + 1;
   }
   sampling.linear = from.filterMode == CU_TR_FILTER_MODE_LINEAR;
   sampling.linear_levels = from.mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
@@ -130,6 +135,18 @@ DriverCode CheckView(const CUDA_RESOURCE_VIEW_DESC& view) {
   }
   return view.format <= CU_RES_VIEW_FORMAT_FLOAT_4X32 ? DriverCode::kSuccess
                                                       : DriverCode::kNotSupported;
+}
+
+// What a driver tells otherwise than it was given. One row has no pitch, and a mode that does not
+// exist, of a dimension that is not there, is the one of a new reference. Source: an H200 with
+// driver 580.159.
+void Normalize(TextureRecord* made_of) {
+  auto& rows = made_of->resource.res.pitch2D;
+  const bool is_row = made_of->resource.resType == CU_RESOURCE_TYPE_PITCH2D && rows.height == 1;
+  if (is_row) rows.pitchInBytes = 0;
+  for (CUaddress_mode& mode : made_of->texture.addressMode) {
+    if (!IsAddressMode(mode)) mode = CU_TR_ADDRESS_MODE_CLAMP;
+  }
 }
 
 // Either kind of object, and even what is none.
@@ -173,6 +190,7 @@ extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_D
         made_of.context = &context;
         made_of.resource = *resource;
         made_of.texture = *texture;
+        Normalize(&made_of);
         if (view != nullptr) made_of.view = *view;
         Records<TextureRecord>::Prepared record(made_of);
         const absl::StatusOr<uint64_t> made =

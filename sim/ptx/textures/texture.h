@@ -54,6 +54,7 @@ enum class AddressMode : uint8_t { kWrap, kClamp, kMirror, kBorder };
 // CUDA_TEXTURE_DESC.
 struct Sampling {
   std::array<AddressMode, 3> modes = {AddressMode::kWrap, AddressMode::kWrap, AddressMode::kWrap};
+  int dimensions = 3;          // that have a mode, of what is sampled
   bool linear = false;         // between texels, else the nearest
   bool linear_levels = false;  // between levels
   bool normalized_coordinates = false;
