@@ -106,6 +106,52 @@ TEST_F(ArrayCopiesTest, RowsGoBetweenArraysAndMemory) {
   EXPECT_EQ(Read(memory_ + 1024, 4), Read(memory_ + 16 + 4, 4));
 }
 
+// Of one dimension, they are rows to a driver: in memory of devices one lies a pitch behind the
+// other, whatever the height, and in memory of the host where the height says.
+TEST_F(ArrayCopiesTest, LayersOfOneDimensionLieAPitchApart) {
+  CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+  descriptor.Width = 16;
+  descriptor.Depth = 2;
+  descriptor.Format = CU_AD_FORMAT_UNSIGNED_INT32;
+  descriptor.NumChannels = 1;
+  descriptor.Flags = CUDA_ARRAY3D_LAYERED;
+  CUarray layers = nullptr;
+  ASSERT_EQ(cuArray3DCreate(&layers, &descriptor), CUDA_SUCCESS);
+  constexpr size_t kPitch = 80;
+  constexpr size_t kHeight = 3;
+  CUDA_MEMCPY3D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = memory_;
+  copy.srcPitch = kPitch;
+  copy.srcHeight = kHeight;
+  copy.srcY = 1;
+  copy.srcZ = 1;
+  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.dstArray = layers;
+  copy.WidthInBytes = 64;
+  copy.Height = 1;
+  copy.Depth = 2;
+  EXPECT_EQ(cuMemcpy3D(&copy), CUDA_SUCCESS);
+  copy.srcDevice += 4096 - kPitch * 7;
+  EXPECT_EQ(cuMemcpy3D(&copy), CUDA_ERROR_INVALID_VALUE) << "though 6 pitches are all that is read";
+  copy = {};
+  Content read(kPitch * kHeight + 64);
+  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.srcArray = layers;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = read.data();
+  copy.dstPitch = kPitch;
+  copy.dstHeight = kHeight;
+  copy.WidthInBytes = 64;
+  copy.Height = 1;
+  copy.Depth = 2;
+  EXPECT_EQ(cuMemcpy3D(&copy), CUDA_SUCCESS);
+  const size_t first = (kHeight + 1) * kPitch;
+  EXPECT_EQ(Content(read.begin(), read.begin() + 64), Read(memory_ + first, 64));
+  EXPECT_EQ(Content(read.end() - 64, read.end()), Read(memory_ + first + kPitch, 64));
+  EXPECT_EQ(cuArrayDestroy(layers), CUDA_SUCCESS);
+}
+
 TEST_F(ArrayCopiesTest, RowsGoBetweenArrays) {
   const CUarray other = MakeArray(16, 8);
   CUDA_MEMCPY2D copy = ToArray(rows_);

@@ -1,5 +1,6 @@
 // Copies in two and three dimensions, between memory that has addresses.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "conformance/abi/copies/box_memory.h"
@@ -230,6 +231,29 @@ TEST_F(BoxCopiesTest, RowsEndWithTheAllocation) {
   EXPECT_EQ(cuMemsetD8(to_, 0, kSize), CUDA_SUCCESS);
   copy.srcDevice += 1;
   ExpectRefused(copy);
+}
+
+// The allocation is that of the address which is passed, whatever lies where the rows are.
+TEST_F(BoxCopiesTest, RowsAreOfOneAllocationWithTheirBase) {
+  const CUdeviceptr low = std::min(from_, to_);
+  const CUdeviceptr high = std::max(from_, to_);
+  CUDA_MEMCPY2D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  Content read(4);
+  copy.dstHost = read.data();
+  copy.WidthInBytes = 4;
+  copy.Height = 1;
+  copy.srcDevice = low;
+  copy.srcXInBytes = high - low;
+  EXPECT_EQ(cuMemcpy2D(&copy), CUDA_ERROR_INVALID_VALUE);
+  copy.srcPitch = high - low;
+  copy.srcXInBytes = 0;
+  copy.srcY = 1;
+  EXPECT_EQ(cuMemcpy2D(&copy), CUDA_ERROR_INVALID_VALUE);
+  copy.srcDevice = high;
+  copy.srcPitch = 8;
+  EXPECT_EQ(cuMemcpy2D(&copy), CUDA_SUCCESS);
 }
 
 TEST_F(BoxCopiesTest, FreedMemoryIsRefused) {

@@ -31,6 +31,7 @@ bool PlaceRows(const BoxEnd& end, const CopyShape& shape, CopySide* side) {
                     MultiplyAdd(shape.height - 1, end.pitch, size, &size) &&
                     MultiplyAdd(1, start, size, &stop);
   side->first = AddressRange{DeviceAddress(start), Bytes(shape.width), Bytes(0)};
+  side->before = Bytes(offset);
   side->pitch = Bytes(end.pitch);
   side->layer = Bytes(layer);
   return fits;

@@ -75,6 +75,8 @@ absl::StatusOr<CopySide> SimulatedSparseArrays::BoxIn(const char* call, Array ar
   side.kind = CopySide::kArray;
   side.device = array.device();
   side.array = std::make_shared<Box>(mmu_, found->state, found->level, offset);
+  const ArrayDescriptor& descriptor = found->state->descriptor;
+  side.has_rows_for_layers = (descriptor.flags & kArrayLayered) != 0 && descriptor.extent.y == 0;
   return side;
 }
 

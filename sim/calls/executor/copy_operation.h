@@ -50,10 +50,12 @@ struct CopySide {
   Kind kind = kNothing;
   DeviceOrdinal device;  // whose access counts
   AddressRange first;    // row
+  Bytes before = {};     // it, from the address that was passed
   // From a row to the next, and from a layer of rows to the next: rows never overlap.
   Bytes pitch = {};
   Bytes layer = {};
   std::shared_ptr<const BoxOfRows> array = nullptr;
+  bool has_rows_for_layers = false;  // an array of one dimension, and layered
 
   // The addresses from row `begin` up to row `end`, counted through all layers, with the gaps
   // between them.
@@ -63,6 +65,10 @@ struct CopySide {
     return AddressRange{base, last - base + first.size, Bytes(0)};
   }
   AddressRange All(const CopyShape& shape) const { return Rows(shape, 0, shape.rows()); }
+  // The same from the address that was passed.
+  AddressRange Passed(const CopyShape& shape) const {
+    return AddressRange{first.base - before, All(shape).size + before, Bytes(0)};
+  }
 
  private:
   DeviceAddress AddressOf(const CopyShape& shape, uint64_t row) const {
