@@ -32,69 +32,90 @@ bool ManagedHints::operator==(const ManagedHints& other) const {
          accessed_by_host == other.accessed_by_host;
 }
 
-void HintsByPage::Split(uint64_t address) {
-  const auto behind = pieces_.lower_bound(address);
-  if (behind == pieces_.begin()) return;
-  Piece& before = std::prev(behind)->second;
-  if (before.end <= address) return;
-  pieces_.emplace_hint(behind, address, before);
-  before.end = address;
+HintsByPage::Piece HintsByPage::PieceAt(uint64_t page, const AddressRange& block) const {
+  const auto behind = pieces_.upper_bound(page);
+  Piece piece = {FirstOf(block), EndOf(block), {}};
+  if (behind != pieces_.begin()) {
+    const Piece& before = std::prev(behind)->second;
+    if (before.end > page) return before;
+    piece.begin = std::max(piece.begin, before.end);
+  }
+  if (behind != pieces_.end()) piece.end = std::min(piece.end, behind->first);
+  return piece;
 }
 
-void HintsByPage::Edit(const AddressRange& range, absl::FunctionRef<void(ManagedHints&)> change) {
-  const uint64_t first = FirstOf(range);
+void HintsByPage::Fill(const AddressRange& block) {
+  for (uint64_t page = FirstOf(block); page < EndOf(block);) {
+    const Piece piece = PieceAt(page, block);
+    pieces_.try_emplace(piece.begin, piece);
+    page = piece.end;
+  }
+}
+
+void HintsByPage::Split(uint64_t page) {
+  const auto behind = pieces_.lower_bound(page);
+  if (behind == pieces_.begin()) return;
+  Piece& before = std::prev(behind)->second;
+  if (before.end <= page) return;
+  pieces_.emplace_hint(behind, page, Piece{page, before.end, before.hints});
+  before.end = page;
+}
+
+HintsByPage::Pieces::iterator HintsByPage::Join(Pieces::iterator piece, const AddressRange& block) {
+  const auto behind = std::next(piece);
+  if (piece->second.end < EndOf(block) && behind->second.hints == piece->second.hints) {
+    piece->second.end = behind->second.end;
+    pieces_.erase(behind);
+  }
+  if (piece->first <= FirstOf(block)) return piece;
+  const auto before = std::prev(piece);
+  if (!(before->second.hints == piece->second.hints)) return piece;
+  before->second.end = piece->second.end;
+  pieces_.erase(piece);
+  return before;
+}
+
+void HintsByPage::Edit(const AddressRange& range, const AddressRange& block,
+                       absl::FunctionRef<void(ManagedHints&)> change) {
   const uint64_t end = EndOf(range);
-  Split(first);
+  Fill(block);
+  Split(FirstOf(range));
   Split(end);
-  // Pages of which nothing was said become pieces: what fails does so before anything is changed.
-  auto next = pieces_.lower_bound(first);
-  for (uint64_t at = first; at < end;) {
-    if (next == pieces_.end() || next->first != at) {
-      const uint64_t gap_end = next != pieces_.end() ? std::min(next->first, end) : end;
-      next = pieces_.emplace_hint(next, at, Piece{gap_end, {}});
-    }
-    at = next->second.end;
-    ++next;
+  // Nothing fails any more.
+  for (uint64_t page = FirstOf(range); page < end;) {
+    const auto piece = std::prev(pieces_.upper_bound(page));
+    change(piece->second.hints);
+    page += Join(piece, block)->second.size();
   }
-  const auto begin = pieces_.lower_bound(first);
-  for (auto piece = begin; piece != next; ++piece) change(piece->second.hints);
-  // Neighbours with the same hints become one, and what has none goes.
-  for (auto piece = begin; piece != next;) {
-    const auto behind = std::next(piece);
-    const bool joins = behind != next && behind->second.hints == piece->second.hints;
-    if (joins) {
-      piece->second.end = behind->second.end;
-      pieces_.erase(behind);
-      continue;
-    }
-    if (piece->second.hints == ManagedHints()) pieces_.erase(piece);
-    piece = behind;
+  const auto behind = pieces_.find(end);
+  if (end < EndOf(block) && behind != pieces_.end()) Join(behind, block);
+}
+
+ManagedHints HintsByPage::InCommon(const AddressRange& range, const AddressRange& block) const {
+  Piece piece = PieceAt(FirstOf(range), block);
+  ManagedHints common = piece.hints;
+  for (uint64_t page = FirstOf(range) + piece.size(); page < EndOf(range); page += piece.size()) {
+    piece = PieceAt(page, block);
+    common = CommonTo(common, piece.hints);
   }
+  return common;
 }
 
 void HintsByPage::Forget(const AddressRange& range) {
   try {
-    Edit(range, [](ManagedHints& hints) { hints = ManagedHints(); });
+    Split(FirstOf(range));
+    Split(EndOf(range));
   } catch (const std::bad_alloc&) {
     pieces_.clear();
+    return;
   }
-}
-
-ManagedHints HintsByPage::InCommon(const AddressRange& range) const {
-  std::optional<ManagedHints> common;
-  const auto add = [&](const ManagedHints& hints) {
-    common = common.has_value() ? CommonTo(*common, hints) : hints;
-  };
-  auto next = pieces_.upper_bound(FirstOf(range));
-  if (next != pieces_.begin() && std::prev(next)->second.end > FirstOf(range)) --next;
-  uint64_t at = FirstOf(range);
-  for (; next != pieces_.end() && next->first < EndOf(range); ++next) {
-    if (at < next->first) add(ManagedHints());  // a gap
-    add(next->second.hints);
-    at = next->second.end;
-  }
-  if (at < EndOf(range)) add(ManagedHints());
-  return common.value_or(ManagedHints());
+  auto begin = pieces_.lower_bound(FirstOf(range));
+  auto end = pieces_.lower_bound(EndOf(range));
+  // What has no hints beside it becomes one with it.
+  const ManagedHints none;
+  while (begin != pieces_.begin() && std::prev(begin)->second.hints == none) --begin;
+  while (end != pieces_.end() && end->second.hints == none) ++end;
+  pieces_.erase(begin, end);
 }
 
 }  // namespace twinmmu

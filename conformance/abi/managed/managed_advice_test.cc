@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "conformance/abi/managed/managed_memory.h"
@@ -307,6 +308,44 @@ TEST_F(ManagedAdviceTest, AdviceForNodesOfTheHostChangesNothing) {
     EXPECT_EQ(Preferred(address_, kSize)[0], 0) << advice;
     EXPECT_EQ(RangeAttribute(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address_, kSize), 1) << advice;
   }
+}
+
+TEST_F(ManagedAdviceTest, NodesOfTheHostTakeAdviceForAnyMemory) {
+  if (DriverVersion() < 12020) GTEST_SKIP() << "the driver is older than this function";
+  const Buffer buffer(kPage);
+  const std::pair<CUdeviceptr, size_t> ranges[] = {
+      {address_, 0}, {address_, kSize + 1}, {buffer.address(), kPage}, {0, kPage}, {0, 0}};
+  for (const auto& [address, size] : ranges) {
+    for (int advice = 1; advice <= 6; ++advice) {
+      const CUresult expected = advice < 5 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+      EXPECT_EQ(advise_for(address, size, static_cast<CUmem_advise>(advice), At(3, 0)), expected);
+      EXPECT_EQ(advise_for(address, size, static_cast<CUmem_advise>(advice), At(4, 0)), expected);
+    }
+  }
+}
+
+TEST_F(ManagedAdviceTest, NodesOfTheHostTakeAdviceWithoutAContext) {
+  if (DriverVersion() < 12020) GTEST_SKIP() << "the driver is older than this function";
+  EmptyStack();
+  EXPECT_EQ(advise_for(address_, kPage, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, At(3, 0)),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+}
+
+// A piece that becomes one with those before it counts with all of their pages, and as many are
+// left out behind it.
+TEST_F(ManagedAdviceTest, PagesBehindPiecesThatBecomeOneAreLeftOut) {
+  EXPECT_EQ(cuMemPrefetchAsync(address_ + 5 * kPage, kPage, -1, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemPrefetchAsync(address_, 10 * kPage, 0, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(LastPrefetch(address_, 6 * kPage)[0], 0);
+  EXPECT_EQ(LastPrefetch(address_ + 6 * kPage, 4 * kPage), kNeverPrefetched);
+}
+
+// Pages before the range, of the same piece, count as if they were a part of it.
+TEST_F(ManagedAdviceTest, PagesBehindAPieceThatBeginsBeforeTheRangeAreNotAsked) {
+  EXPECT_EQ(cuMemPrefetchAsync(address_, 10 * kPage, 0, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(LastPrefetch(address_ + 5 * kPage, 10 * kPage)[0], 0);
+  EXPECT_EQ(LastPrefetch(address_ + 5 * kPage, 11 * kPage), kNeverPrefetched);
 }
 
 TEST_F(ManagedAdviceTest, DevicesAreCheckedBeforeTheMemoryAndBehindTheSize) {

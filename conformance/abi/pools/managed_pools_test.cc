@@ -144,6 +144,9 @@ TEST_F(ManagedPoolTest, TheirMemoryTakesNoAdvice) {
   const Function<CUresult(CUdeviceptr, size_t, int, CUmemLocation)> advise("cuMemAdvise_v2");
   for (const int advice : {1, 2, 3, 4, 5, 6}) {
     EXPECT_EQ(advise(address, 4096, advice, device), CUDA_ERROR_NOT_SUPPORTED) << advice;
+    if (advice > 4) continue;
+    EXPECT_EQ(advise(address, 4096, advice, {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}), CUDA_SUCCESS)
+        << advice;
   }
   const Function<CUresult(CUstream, CUdeviceptr, size_t, unsigned int)> attach(
       "cuStreamAttachMemAsync");

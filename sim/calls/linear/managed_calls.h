@@ -61,7 +61,8 @@ class ManagedCalls {
   absl::Status Discard(const char* call, Stream stream, absl::Span<const AddressRange> ranges);
 
   // cuMemAdvise. InvalidArgument: there is no such advice or location. An advice that needs no
-  // location ignores its number. Measured: an advice for a node of the host changes nothing.
+  // location ignores its number. Measured: an advice for a node of the host changes nothing, and
+  // `range` may be anything then.
   absl::Status Advise(const AddressRange& range, Advice advice, const Location& location);
   // What all pages of the range have in common. No misuse: a program may ask.
   absl::StatusOr<ManagedHints> HintsOf(const AddressRange& range) const;

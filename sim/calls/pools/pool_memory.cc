@@ -100,7 +100,8 @@ void PoolCalls::PreferPlaceOf(const PoolState& pool, const AddressRange& part) {
   const Location& place = pool.properties.place.location;
   if (place.type == LocationType::kInvalid) return;
   const Location preferred = place.type == LocationType::kDevice ? place : Location::Host();
-  state_.mmu.linear.hints().Edit(part, [&](ManagedHints& hints) { hints.preferred = preferred; });
+  state_.mmu.linear.hints().Edit(part, part,
+                                 [&](ManagedHints& hints) { hints.preferred = preferred; });
 }
 
 void PoolCalls::ReleaseChunk(PoolState* pool, const AddressRange& chunk) {

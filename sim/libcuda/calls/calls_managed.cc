@@ -280,9 +280,16 @@ extern "C" CUresult cuMemAdvise(CUdeviceptr ptr, size_t size, int advice, CUdevi
 }
 extern "C" CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t size, int advice,
                                    CUmemLocation location) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context&) {
-    return AdviseFor(driver, ptr, size, advice, LocationOf(location));
-  });
+  const CallSite site = TWINMMU_HERE;
+  const Location given = LocationOf(location);
+  const auto advise = [&](DriverState& driver) {
+    return AdviseFor(driver, ptr, size, advice, given);
+  };
+  // What has no effect needs no context.
+  const bool of_node =
+      given.type == LocationType::kHostNuma || given.type == LocationType::kHostNumaCurrent;
+  if (of_node) return Enter(site, advise);
+  return EnterInContext(site, [&](DriverState& driver, Context&) { return advise(driver); });
 }
 
 extern "C" CUresult cuMemRangeGetAttribute(void* data, size_t data_size, int attribute,
