@@ -165,6 +165,51 @@ TEST_F(BatchCopiesTest, ACopyOfNothingIsRefusedBehindThoseBeforeIt) {
   ExpectTheSecondFails(to, from, sizes);
 }
 
+TEST_F(BatchCopiesTest, ACopyOfNullIsRefusedBehindThoseBeforeIt) {
+  CUdeviceptr to[] = {to_, 0, to_ + 8};
+  CUdeviceptr from[] = {from_, from_ + 4, from_ + 8};
+  size_t sizes[] = {4, 4, 0};
+  ExpectTheSecondFails(to, from, sizes);
+}
+
+TEST_F(BatchCopiesTest, AttributesAreLookedAtBeforeAnyCopyIsMade) {
+  CUdeviceptr to[] = {to_, to_ + 4};
+  CUdeviceptr from[] = {from_, from_};
+  size_t sizes[] = {4, 0};
+  size_t first[] = {0, 1};
+  for (const Attributes& wrong : {Attributes{0, {}, {}, 0}, {4, {}, {}, 0}, {1, {}, {}, 4}}) {
+    Attributes attributes[] = {kInStreamOrder, wrong};
+    size_t failed = 77;
+    EXPECT_EQ(copy_batch_12(to, from, sizes, 2, attributes, first, 2, &failed, stream_),
+              CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(failed, SIZE_MAX);
+  }
+  EXPECT_EQ(Result(), Content(kSize));
+}
+
+TEST_F(BatchCopiesTest, ShapesOfBoxesAreLookedAtBeforeAnyIsMade) {
+  const auto expect_last_named = [&](const Operation& wrong) {
+    Operation boxes[] = {Box(), Box(), wrong};
+    boxes[1].to.where = 0;
+    size_t failed = 77;
+    EXPECT_EQ(copy_boxes_12(3, boxes, &failed, 0, stream_), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(failed, 2u);
+  };
+  Operation wrong = Box();
+  wrong.order = 4;
+  expect_last_named(wrong);
+  wrong = Box();
+  wrong.flags = 4;
+  expect_last_named(wrong);
+  wrong = Box();
+  wrong.width = 0;
+  expect_last_named(wrong);
+  wrong = Box();
+  wrong.from.part[0] = 3;  // shorter than a row
+  expect_last_named(wrong);
+  EXPECT_EQ(Result(), Content(kSize));
+}
+
 TEST_F(BatchCopiesTest, WhatIsNoCopysFaultIsNobodys) {
   CUdeviceptr to[] = {to_};
   CUdeviceptr from[] = {from_};

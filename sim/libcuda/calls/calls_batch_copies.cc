@@ -1,5 +1,5 @@
-// Many copies at once. As an H200 with driver 580.159 has it, what comes before a copy that is
-// wrong is done.
+// Many copies at once. As an H200 with driver 580.159 has it: orders, flags and the shapes of boxes
+// are looked at before anything is done; what comes before a copy of other faults is done.
 
 #include <cstdint>
 #include <optional>
@@ -41,23 +41,29 @@ const char* WhatIsWrong(CUmemcpySrcAccessOrder order, unsigned int flags) {
                                                                     : "there are no such flags";
 }
 
+// Whether those before one that cannot be made are copied.
+enum class Before { kIsCopied, kIsNot };
+
 // Boxes of a batch; or the status that the call gives.
 template <typename MakeBox>
 CUresult CopyBatch(const CallSite& site, DriverState& driver, Context& context, CUstream stream,
-                   size_t count, size_t* fail_index, const MakeBox& make_box) {
+                   size_t count, Before before, size_t* fail_index, const MakeBox& make_box) {
   const Captured refused = RefuseCaptured(driver, context, stream, /*invalidates=*/false);
   if (refused.has_value()) return *refused;
   BoxCopies& boxes = driver.simulator->boxes();
   std::vector<BoxCopy> batch(count);
   const char* wrong = nullptr;
-  for (size_t i = 0; wrong == nullptr && i < count; ++i) {
-    wrong = make_box(i, &batch[i]);
-    if (wrong != nullptr) batch.resize(i);
+  size_t made = 0;
+  while (made < count) {
+    wrong = make_box(made, &batch[made]);
+    if (wrong != nullptr) break;
+    ++made;
   }
+  batch.resize(wrong != nullptr && before == Before::kIsNot ? 0 : made);
   size_t failed = SIZE_MAX;
   absl::Status done = boxes.Copy(AskedOf(site, driver, context, stream), batch, &failed);
   if (done.ok() && wrong != nullptr) {
-    failed = batch.size();
+    failed = made;
     done = boxes.Refuse(site.name(), wrong);
   }
   if (!done.ok()) Tell(fail_index, failed);
@@ -75,6 +81,7 @@ struct Batch {
   size_t attribute_count;
 };
 
+// Of a batch as a whole: none of it is done then.
 const char* WhatIsWrong(const Batch& batch) {
   if (batch.count == 0 || batch.count > kMaxCopies) return "there is no such number of copies";
   if (batch.attribute_count == 0 || batch.attribute_count > batch.count) {
@@ -86,6 +93,9 @@ const char* WhatIsWrong(const Batch& batch) {
     if (!in_order || first >= batch.count) {
       return "the first copies of attributes do not begin with 0, rise, and end within the batch";
     }
+    const CUmemcpyAttributes& how = batch.attributes[i];
+    const char* const wrong = WhatIsWrong(how.srcAccessOrder, how.flags);
+    if (wrong != nullptr) return wrong;
   }
   return nullptr;
 }
@@ -100,19 +110,20 @@ CUresult Copy(const CallSite& site, NullStream null_stream, const Batch& batch, 
                                   : WhatIsWrong(batch);
     if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
     size_t of = 0;  // the attributes of copy i
-    return CopyBatch(
-        site, driver, context, stream, batch.count, fail_index, [&](size_t i, BoxCopy* box) {
-          if (of + 1 < batch.attribute_count && batch.first[of + 1] == i) ++of;
-          const CUmemcpyAttributes& how = batch.attributes[of];
-          box->to.memory = box->from.memory = BoxEnd::kAnywhere;
-          box->to.device = box->from.device = context.device;
-          box->to.base = DeviceAddress(batch.to[i]);
-          box->from.base = DeviceAddress(batch.from[i]);
-          box->shape.width = batch.sizes[i];
-          if (batch.sizes[i] == 0) return "a copy has no bytes";
-          box->reads_at_call = how.srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-          return WhatIsWrong(how.srcAccessOrder, how.flags);
-        });
+    return CopyBatch(site, driver, context, stream, batch.count, Before::kIsCopied, fail_index,
+                     [&](size_t i, BoxCopy* box) {
+                       if (of + 1 < batch.attribute_count && batch.first[of + 1] == i) ++of;
+                       const CUmemcpyAttributes& how = batch.attributes[of];
+                       box->to.memory = box->from.memory = BoxEnd::kAnywhere;
+                       box->to.device = box->from.device = context.device;
+                       box->to.base = DeviceAddress(batch.to[i]);
+                       box->from.base = DeviceAddress(batch.from[i]);
+                       box->shape.width = batch.sizes[i];
+                       box->reads_at_call =
+                           how.srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+                       if (batch.to[i] == 0 || batch.from[i] == 0) return "the memory is null";
+                       return batch.sizes[i] == 0 ? "a copy has no bytes" : nullptr;
+                     });
   });
 }
 
@@ -143,6 +154,7 @@ const char* ToBoxEnd(DriverState& driver, const Context& context, const CUmemcpy
   if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return "there is no such type of operand";
   const auto& memory = operand.op.ptr;
   const size_t row = memory.rowLength == 0 ? extent.width : memory.rowLength;
+  if (row < extent.width) return "a row is shorter than the box";
   box->memory = BoxEnd::kAnywhere;
   box->base = DeviceAddress(memory.ptr);
   box->height = memory.layerHeight == 0 ? extent.height : memory.layerHeight;
@@ -178,9 +190,9 @@ CUresult Copy3D(const CallSite& site, NullStream null_stream, size_t count,
         : flags != 0                       ? "there are no such flags"
                                            : nullptr;
     if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
-    return CopyBatch(site, driver, context, stream, count, fail_index, [&](size_t i, BoxCopy* box) {
-      return ToBox(driver, context, copies[i], box);
-    });
+    return CopyBatch(
+        site, driver, context, stream, count, Before::kIsNot, fail_index,
+        [&](size_t i, BoxCopy* box) { return ToBox(driver, context, copies[i], box); });
   });
 }
 
