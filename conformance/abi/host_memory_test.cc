@@ -204,6 +204,27 @@ TEST_F(RegisteredMemoryTest, KeepsItsFlags) {
   EXPECT_EQ(cuMemHostUnregister(pages.all()), CUDA_SUCCESS);
 }
 
+TEST_F(RegisteredMemoryTest, DoesNotTellThatItIsReadOnly) {
+  const Pages pages;
+  constexpr unsigned int kReadOnly = 8;
+  EXPECT_EQ(cuMemHostRegister(pages.all(), 4096, kReadOnly), CUDA_SUCCESS);
+  EXPECT_EQ(FlagsOf(pages.all()), unsigned{CU_MEMHOSTREGISTER_DEVICEMAP});
+  EXPECT_EQ(cuMemHostUnregister(pages.all()), CUDA_SUCCESS);
+}
+
+// Not where what is registered goes on behind what is asked for.
+TEST_F(RegisteredMemoryTest, IsFoundBeforeMemoryIsNotOnTheBus) {
+  const Pages pages;
+  constexpr unsigned int kIoMemory = 4;
+  EXPECT_EQ(cuMemHostRegister(pages.at(16384), 8192, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemHostRegister(pages.at(8192), 16384, kIoMemory),
+            CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  EXPECT_EQ(cuMemHostRegister(pages.at(20480), 8192, kIoMemory),
+            CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  EXPECT_EQ(cuMemHostRegister(pages.at(8192), 12288, kIoMemory), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemHostUnregister(pages.at(16384)), CUDA_SUCCESS);
+}
+
 TEST_F(RegisteredMemoryTest, ArgumentsMustBeValid) {
   const Pages pages;
   EXPECT_EQ(cuMemHostRegister(pages.all(), 0, 0), CUDA_ERROR_INVALID_VALUE);

@@ -449,6 +449,17 @@ TEST_F(PointersTest, SynchronyIsSetOfPlainMemoryOnly) {
   EXPECT_EQ(cuPointerSetAttribute(&one, sync, AddressOf(&one)), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(PointersTest, NothingIsSupportedToBeSetOfMappings) {
+  const Mapping mapping;
+  const int one = 1;
+  for (const int attribute : {-1, 0, 1, 6, 13, 99}) {
+    EXPECT_EQ(
+        cuPointerSetAttribute(&one, static_cast<CUpointer_attribute>(attribute), mapping.address()),
+        CUDA_ERROR_NOT_SUPPORTED)
+        << attribute;
+  }
+}
+
 TEST_F(PointersTest, OthersAreNotSet) {
   const Buffer buffer(100);
   int one = 1;

@@ -212,12 +212,14 @@ TEST_F(ManagedMemoryTest, CannotBeShared) {
   EXPECT_EQ(cuMemRetainAllocationHandle(&allocation, memory.pointer()), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(ManagedMemoryTest, AlwaysSynchronisesMemoryOperations) {
+TEST_F(ManagedMemoryTest, SynchronisesMemoryOperationsUntilItIsToldNotTo) {
   const Managed memory(4096);
-  EXPECT_EQ(Attribute(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory.address()), 1u);
-  const unsigned int on = 1;
-  EXPECT_EQ(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory.address()),
-            CUDA_SUCCESS);
+  constexpr CUpointer_attribute kSync = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+  EXPECT_EQ(Attribute(kSync, memory.address()), 1u);
+  for (const unsigned int wanted : {1, 0, 1}) {
+    EXPECT_EQ(cuPointerSetAttribute(&wanted, kSync, memory.address()), CUDA_SUCCESS);
+    EXPECT_EQ(Attribute(kSync, memory.address()), wanted);
+  }
 }
 
 TEST_F(ManagedMemoryTest, CannotBeRegisteredOrMapped) {

@@ -103,7 +103,7 @@ class LinearCalls {
   // The allocation that contains `address`. InvalidArgument: there is none.
   absl::StatusOr<LinearAllocation> Find(DeviceAddress address) const;
   // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation that contains `address`; managed memory
-  // always has it. InvalidArgument: there is none.
+  // has it from the start. InvalidArgument: there is none.
   absl::Status SetSyncMemops(DeviceAddress address, bool value);
 
   // cuMemcpy, cuMemcpyAsync: each address is of memory, mapped or linear, that the device may

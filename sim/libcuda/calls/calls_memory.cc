@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kPitchStep = 512;         // source: an H200 with driver 580.159
 constexpr unsigned int kDeviceMap = 2;     // CU_MEMHOSTALLOC_DEVICEMAP
+constexpr unsigned int kReadOnly = 8;      // CU_MEMHOSTREGISTER_READ_ONLY, never told
 constexpr unsigned int kAttachGlobal = 1;  // CU_MEM_ATTACH_GLOBAL
 constexpr unsigned int kAttachHost = 2;    // CU_MEM_ATTACH_HOST
 
@@ -200,7 +201,7 @@ extern "C" CUresult cuMemHostGetFlags(unsigned int* flags, void* memory) {
     if (!found.ok()) return ToResult(found.status());
     const bool of_managed_pool = found->managed() && found->of_pool();
     if (found->on_device() || of_managed_pool) return ToResult(DriverCode::kInvalidValue);
-    *flags = found->managed() ? kDeviceMap : found->flags;
+    *flags = found->managed() ? kDeviceMap : found->flags & ~kReadOnly;
     return CUDA_SUCCESS;
   });
 }
