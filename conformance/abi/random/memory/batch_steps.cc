@@ -64,7 +64,7 @@ void FillWhole(const std::vector<RandomBlock>& blocks) {
 void PrefetchOrDiscard(ProgramWorld& world) {
   std::vector<RandomBlock> large;
   for (const RandomBlock& block : world.blocks) {
-    if (world.managed.count(block.name) != 0 && block.size > (1 << 20)) large.push_back(block);
+    if (world.managed.count(block.name) != 0 && block.size >= kChunk) large.push_back(block);
   }
   if (large.empty() || DriverVersion() < kFirstVersion) return;
   const size_t count = 1 + world.Below(kMost);

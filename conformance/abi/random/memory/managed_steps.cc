@@ -28,8 +28,8 @@ int AnyDevice(ProgramWorld& world) {
   return world.OneIn(8) ? world.Of({-2, 99}) : world.Of({0, 0, -1});
 }
 
-// Pieces of up to 1 MiB share pages, and so the hints of their neighbours, wherever those lie.
-bool HasItsOwnPages(const RandomBlock& block) { return block.size > kMiB; }
+// Smaller pieces share pages, and so the hints of their neighbours, wherever those lie.
+bool HasItsOwnPages(const RandomBlock& block) { return block.size >= kChunk; }
 
 std::vector<RandomBlock> AllManaged(const ProgramWorld& world) {
   std::vector<RandomBlock> all;

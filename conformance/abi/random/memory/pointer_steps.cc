@@ -21,7 +21,7 @@ struct Place {
 
 Place At(const RandomBlock& block, size_t offset, Kind kind) {
   return {block.base + offset, block.name + "+" + std::to_string(offset), kind,
-          kind == Kind::kOfDevice && block.size > (1 << 20)};
+          kind == Kind::kOfDevice && block.size >= kChunk};
 }
 
 Place AnyPlace(ProgramWorld& world) {
