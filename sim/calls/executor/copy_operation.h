@@ -50,11 +50,11 @@ struct CopySide {
   Kind kind = kNothing;
   DeviceOrdinal device;  // whose access counts
   AddressRange first;    // row
-  Bytes before = {};     // it, from the address that was passed
   // From a row to the next, and from a layer of rows to the next: rows never overlap.
   Bytes pitch = {};
   Bytes layer = {};
   std::shared_ptr<const BoxOfRows> array = nullptr;
+  Bytes before = {};                 // from the address that was passed to the first row
   bool has_rows_for_layers = false;  // an array of one dimension, and layered
 
   // The addresses from row `begin` up to row `end`, counted through all layers, with the gaps
