@@ -83,7 +83,7 @@ TEST(HintsByPageTest, HintsInTheMiddleAreForgotten) {
   hints.Edit(Pages(0, 10), kBlock, SetReadMostly);
   hints.Forget(Pages(4, 2));
   EXPECT_TRUE(hints.InCommon(Pages(0, 4), kBlock).read_mostly);
-  EXPECT_FALSE(hints.InCommon(Pages(3, 2), kBlock).read_mostly);
+  EXPECT_FALSE(hints.InCommon(Pages(4, 2), kBlock).read_mostly);
   EXPECT_TRUE(hints.InCommon(Pages(6, 4), kBlock).read_mostly);
 }
 
