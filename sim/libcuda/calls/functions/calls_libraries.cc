@@ -42,6 +42,7 @@ bool IsToldLater(const absl::Status& status) {
 // CUlibraryOption: of these the image is copied anyway, and functions of the host are none here.
 bool AreLibraryOptions(const int* options, unsigned int count) {
   constexpr int kOptions = 2;
+  if (options == nullptr) return count == 0;
   return std::all_of(options, options + count,
                      [](int option) { return option >= 0 && option < kOptions; });
 }
