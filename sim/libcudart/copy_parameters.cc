@@ -35,6 +35,12 @@ cudaMemcpyKind KindOf(int from, int to) {
   return to == kHostMemory ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
+// Whether the rows of a box lie apart in that memory. Where in it, the driver looks at.
+bool CanHold(const cudaPitchedPtr& memory, const cudaExtent& extent) {
+  if (extent.depth > 1 && memory.ysize < extent.height) return false;
+  return (extent.height <= 1 && extent.depth <= 1) || memory.pitch >= extent.width;
+}
+
 }  // namespace
 
 CUDA_MEMCPY3D RowsOf(size_t width, size_t height) {
@@ -83,8 +89,7 @@ cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
     return cudaErrorInvalidValue;
   }
   const bool has_array = from.srcArray != nullptr || from.dstArray != nullptr;
-  if (!has_array && from.extent.height > 1 &&
-      (from.srcPtr.pitch < from.extent.width || from.dstPtr.pitch < from.extent.width)) {
+  if (!has_array && (!CanHold(from.srcPtr, from.extent) || !CanHold(from.dstPtr, from.extent))) {
     return cudaErrorInvalidPitchValue;
   }
   size_t source = 1;
@@ -95,6 +100,9 @@ cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
     error = ElementOf(from.dstArray, &destination);
   }
   if (error != cudaSuccess) return error;
+  const bool are_alike =
+      from.srcArray == nullptr || from.dstArray == nullptr || source == destination;
+  if (!are_alike) return cudaErrorInvalidValue;
   const size_t element = from.srcArray != nullptr ? source : destination;
   if (from.srcPos.x > SIZE_MAX / source || from.dstPos.x > SIZE_MAX / destination ||
       from.extent.width > SIZE_MAX / element) {

@@ -34,6 +34,10 @@ inline int MemoryOf(cudaMemcpyKind kind, bool written) {
   return host ? kHost : kDevice;
 }
 
+inline bool IsEmpty(const cudaExtent& extent) {
+  return extent.width == 0 || extent.height == 0 || extent.depth == 0;
+}
+
 cuda_abi::CUDA_MEMCPY3D RowsOf(size_t width, size_t height);
 
 // The ends of a copy; x is in bytes.

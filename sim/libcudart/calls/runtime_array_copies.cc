@@ -39,6 +39,7 @@ template <typename By>
 TWINMMU_INLINE cudaError_t CopyBox(const By& by, const cudaMemcpy3DParms* parameters) {
   return InContext([&]() -> cudaError_t {
     if (parameters == nullptr) return cudaErrorInvalidValue;
+    if (IsEmpty(parameters->extent)) return cudaSuccess;
     CUDA_MEMCPY3D copy;
     const cudaError_t error = Translate(*parameters, &copy);
     return error == cudaSuccess ? by(copy) : error;
@@ -86,6 +87,7 @@ TWINMMU_INLINE cudaError_t CopyRowsBetween(const By& by, cudaArray_t to, size_t 
                                            const cudaArray* from, size_t from_x, size_t from_y,
                                            size_t width, size_t height, cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
+    if (width == 0 || height == 0) return cudaSuccess;
     if (!StaysOnDevices(kind)) return cudaErrorInvalidMemcpyDirection;
     CUDA_MEMCPY3D copy = RowsOf(width, height);
     SetTo(&copy, to, to_x, to_y, 0);
@@ -107,8 +109,9 @@ struct Position {
   }
 };
 
-// Where `size` bytes of the array begin, if they are all inside it.
-cudaError_t Find(const cudaArray* array, size_t x, size_t y, size_t size, Position* position) {
+// Where bytes of the array begin. Whether they end in it, the driver sees, when all that do are
+// copied.
+cudaError_t Find(const cudaArray* array, size_t x, size_t y, Position* position) {
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   const cudaError_t error = driver.cuArray3DGetDescriptor_v2(&descriptor, array);
   if (error != cudaSuccess) return error;
@@ -116,9 +119,7 @@ cudaError_t Find(const cudaArray* array, size_t x, size_t y, size_t size, Positi
       static_cast<size_t>(BitsOf(descriptor.Format) / 8) * descriptor.NumChannels;
   const size_t rows = std::max<size_t>(descriptor.Height, 1);
   *position = {x, y, descriptor.Width * element};
-  if (y >= rows || x >= position->row_bytes) return cudaErrorInvalidValue;
-  const size_t left = (rows - y) * position->row_bytes - x;
-  return size <= left ? cudaSuccess : cudaErrorInvalidValue;
+  return y < rows && x < position->row_bytes ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 // The rows that can be copied at once: whole ones, or a part of one.
@@ -149,7 +150,7 @@ TWINMMU_INLINE cudaError_t CopyBytesTo(const By& by, cudaArray_t to, size_t x, s
   return InContext([&]() -> cudaError_t {
     if (!MayWriteVariable(kind)) return cudaErrorInvalidMemcpyDirection;
     Position position = {};
-    const cudaError_t error = Find(to, x, y, size, &position);
+    const cudaError_t error = Find(to, x, y, &position);
     if (error != cudaSuccess) return error;
     char* const bytes = static_cast<char*>(const_cast<void*>(from));
     return CopyParts(by, position, size, [&](CUDA_MEMCPY3D* copy, const Position& at, size_t done) {
@@ -165,7 +166,7 @@ TWINMMU_INLINE cudaError_t CopyBytesFrom(const By& by, void* to, const cudaArray
   return InContext([&]() -> cudaError_t {
     if (!MayReadVariable(kind)) return cudaErrorInvalidMemcpyDirection;
     Position position = {};
-    const cudaError_t error = Find(from, x, y, size, &position);
+    const cudaError_t error = Find(from, x, y, &position);
     if (error != cudaSuccess) return error;
     return CopyParts(by, position, size, [&](CUDA_MEMCPY3D* copy, const Position& at, size_t done) {
       SetFrom(copy, from, at.x, at.y, 0);
@@ -183,8 +184,8 @@ TWINMMU_INLINE cudaError_t CopyBytesBetween(const By& by, cudaArray_t to, size_t
     if (!StaysOnDevices(kind)) return cudaErrorInvalidMemcpyDirection;
     Position target = {};
     Position source = {};
-    cudaError_t error = Find(to, to_x, to_y, size, &target);
-    if (error == cudaSuccess) error = Find(from, from_x, from_y, size, &source);
+    cudaError_t error = Find(to, to_x, to_y, &target);
+    if (error == cudaSuccess) error = Find(from, from_x, from_y, &source);
     while (error == cudaSuccess && size > 0) {
       const size_t bytes =
           std::min({size, target.row_bytes - target.x, source.row_bytes - source.x});

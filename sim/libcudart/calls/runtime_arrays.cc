@@ -9,10 +9,26 @@ namespace {
 
 using cuda_abi::CUDA_ARRAY3D_DESCRIPTOR;
 
+constexpr unsigned int kLayered = 1;
+constexpr unsigned int kCubemap = 4;
+constexpr size_t kFaces = 6;
+
+// What is wrong with a shape that is wrong with elements of any kind. The rest is the driver's.
+bool IsShape(const cudaExtent& extent, unsigned int flags) {
+  const bool is_layered = (flags & kLayered) != 0;
+  if (extent.width == 0) return false;
+  if ((flags & kCubemap) != 0) {
+    const bool has_faces =
+        is_layered ? extent.depth != 0 && extent.depth % kFaces == 0 : extent.depth == kFaces;
+    return extent.width == extent.height && has_faces;
+  }
+  return is_layered ? extent.depth != 0 : extent.height != 0 || extent.depth == 0;
+}
+
 cudaError_t Describe(const cudaChannelFormatDesc* channels, const cudaExtent& extent,
                      unsigned int flags, CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
   ChannelFormat format;
-  if (channels == nullptr) return cudaErrorInvalidValue;
+  if (channels == nullptr || !IsShape(extent, flags)) return cudaErrorInvalidValue;
   if (!FormatOf(*channels, &format)) return cudaErrorInvalidChannelDescriptor;
   *descriptor = {};
   descriptor->Width = extent.width;
@@ -26,6 +42,7 @@ cudaError_t Describe(const cudaChannelFormatDesc* channels, const cudaExtent& ex
 
 cudaError_t Create(cudaArray_t* array, const cudaChannelFormatDesc* channels,
                    const cudaExtent& extent, unsigned int flags) {
+  if (array == nullptr) return cudaErrorInvalidValue;
   CUDA_ARRAY3D_DESCRIPTOR descriptor;
   const cudaError_t error = Describe(channels, extent, flags, &descriptor);
   return error == cudaSuccess ? driver.cuArray3DCreate_v2(array, &descriptor) : error;

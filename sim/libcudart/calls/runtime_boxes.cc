@@ -18,10 +18,11 @@ template <typename Fill>
 TWINMMU_INLINE cudaError_t FillBox(const cudaPitchedPtr& to, const cudaExtent& extent,
                                    const Fill& fill) {
   return InContext([&]() -> cudaError_t {
-    if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;
+    if (IsEmpty(extent)) return cudaSuccess;
     size_t height = 0;
     size_t layer = 0;
     if (extent.height > to.ysize) return cudaErrorInvalidValue;
+    if (extent.depth > 1 && extent.width > to.pitch) return cudaErrorInvalidValue;
     if (__builtin_mul_overflow(extent.height, extent.depth, &height) ||
         __builtin_mul_overflow(to.pitch, to.ysize, &layer)) {
       return cudaErrorInvalidValue;
@@ -37,6 +38,11 @@ TWINMMU_INLINE cudaError_t FillBox(const cudaPitchedPtr& to, const cudaExtent& e
 }
 
 cudaError_t Describe(const cudaMemcpy3DPeerParms& from, CUDA_MEMCPY3D_PEER* copy) {
+  CUcontext source = nullptr;
+  CUcontext target = nullptr;
+  cudaError_t error = PrimaryContext(from.srcDevice, &source);
+  if (error == cudaSuccess) error = PrimaryContext(from.dstDevice, &target);
+  if (error != cudaSuccess || IsEmpty(from.extent)) return error;
   cudaMemcpy3DParms same = {};
   same.srcArray = from.srcArray;
   same.srcPos = from.srcPos;
@@ -47,11 +53,7 @@ cudaError_t Describe(const cudaMemcpy3DPeerParms& from, CUDA_MEMCPY3D_PEER* copy
   same.extent = from.extent;
   same.kind = cudaMemcpyDeviceToDevice;
   CUDA_MEMCPY3D described = {};
-  cudaError_t error = Translate(same, &described);
-  CUcontext source = nullptr;
-  CUcontext target = nullptr;
-  if (error == cudaSuccess) error = PrimaryContext(from.srcDevice, &source);
-  if (error == cudaSuccess) error = PrimaryContext(from.dstDevice, &target);
+  error = Translate(same, &described);
   if (error != cudaSuccess) return error;
   std::memcpy(copy, &described, sizeof(*copy));
   copy->srcContext = reinterpret_cast<cuda_abi::CUcontext>(source);
@@ -65,7 +67,7 @@ TWINMMU_INLINE cudaError_t CopyToPeer(const cudaMemcpy3DPeerParms* parameters, c
     if (parameters == nullptr) return cudaErrorInvalidValue;
     CUDA_MEMCPY3D_PEER copy = {};
     const cudaError_t error = Describe(*parameters, &copy);
-    return error == cudaSuccess ? by(&copy) : error;
+    return error == cudaSuccess && !IsEmpty(parameters->extent) ? by(&copy) : error;
   });
 }
 

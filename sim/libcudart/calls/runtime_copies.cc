@@ -85,8 +85,10 @@ TWINMMU_INLINE cudaError_t Copy2DBy(void* to, size_t to_pitch, const void* from,
 }
 
 template <typename Body>
-TWINMMU_INLINE cudaError_t WithContexts(int to_device, int from_device, const Body& body) {
-  return InContext([&] {
+TWINMMU_INLINE cudaError_t WithContexts(int to_device, int from_device, size_t size,
+                                        const Body& body) {
+  return InContext([&]() -> cudaError_t {
+    if (size == 0) return cudaSuccess;
     CUcontext to = nullptr;
     CUcontext from = nullptr;
     cudaError_t error = PrimaryContext(to_device, &to);
@@ -127,16 +129,18 @@ extern "C" cudaError_t cudaMemcpyAsync_ptsz(void* to, const void* from, size_t s
 
 extern "C" cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
                                       size_t size) {
-  return WithContexts(to_device, from_device, [&](CUcontext to_context, CUcontext from_context) {
-    return driver.cuMemcpyPeer(to, to_context, from, from_context, size);
-  });
+  return WithContexts(to_device, from_device, size,
+                      [&](CUcontext to_context, CUcontext from_context) {
+                        return driver.cuMemcpyPeer(to, to_context, from, from_context, size);
+                      });
 }
 
 extern "C" cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from,
                                            int from_device, size_t size, cudaStream_t stream) {
-  return WithContexts(to_device, from_device, [&](CUcontext to_context, CUcontext from_context) {
-    return driver.cuMemcpyPeerAsync(to, to_context, from, from_context, size, stream);
-  });
+  return WithContexts(
+      to_device, from_device, size, [&](CUcontext to_context, CUcontext from_context) {
+        return driver.cuMemcpyPeerAsync(to, to_context, from, from_context, size, stream);
+      });
 }
 
 extern "C" cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
@@ -180,12 +184,15 @@ extern "C" cudaError_t cudaMemset_ptds(void* to, int value, size_t size) {
 }
 
 extern "C" cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t stream) {
-  return InContext(
-      [&] { return driver.cuMemsetD8Async(to, static_cast<unsigned char>(value), size, stream); });
+  return InContext([&]() -> cudaError_t {
+    if (size == 0) return cudaSuccess;  // even in a capture that is invalid
+    return driver.cuMemsetD8Async(to, static_cast<unsigned char>(value), size, stream);
+  });
 }
 
 extern "C" cudaError_t cudaMemsetAsync_ptsz(void* to, int value, size_t size, cudaStream_t stream) {
-  return InContext([&] {
+  return InContext([&]() -> cudaError_t {
+    if (size == 0) return cudaSuccess;
     return driver.cuMemsetD8Async_ptsz(to, static_cast<unsigned char>(value), size, stream);
   });
 }

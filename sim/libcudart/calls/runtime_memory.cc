@@ -16,6 +16,13 @@ TWINMMU_INLINE cudaError_t Allocate(void** address, size_t size, const Body& bod
   });
 }
 
+// Even no bytes come from a pool.
+template <typename Body>
+TWINMMU_INLINE cudaError_t AllocateFrom(cudaMemPool_t pool, void** address, size_t size,
+                                        const Body& body) {
+  return Allocate(pool != nullptr ? address : nullptr, size, body);
+}
+
 // So nothing is to be done to free it.
 template <typename Body>
 TWINMMU_INLINE cudaError_t Free(const void* address, const Body& body) {
@@ -85,14 +92,15 @@ extern "C" cudaError_t cudaMallocAsync_ptsz(void** address, size_t size, cudaStr
 
 extern "C" cudaError_t cudaMallocFromPoolAsync(void** address, size_t size, cudaMemPool_t pool,
                                                cudaStream_t stream) {
-  return Allocate(address, size,
-                  [&] { return driver.cuMemAllocFromPoolAsync(address, size, pool, stream); });
+  return AllocateFrom(pool, address, size,
+                      [&] { return driver.cuMemAllocFromPoolAsync(address, size, pool, stream); });
 }
 
 extern "C" cudaError_t cudaMallocFromPoolAsync_ptsz(void** address, size_t size, cudaMemPool_t pool,
                                                     cudaStream_t stream) {
-  return Allocate(address, size,
-                  [&] { return driver.cuMemAllocFromPoolAsync_ptsz(address, size, pool, stream); });
+  return AllocateFrom(pool, address, size, [&] {
+    return driver.cuMemAllocFromPoolAsync_ptsz(address, size, pool, stream);
+  });
 }
 
 extern "C" cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {

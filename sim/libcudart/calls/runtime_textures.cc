@@ -125,29 +125,37 @@ bool HasArray(const cudaResourceDesc& resource) {
   }
 }
 
+// 0: not known.
+cuda_abi::CUarray_format ElementsOf(const CUDA_RESOURCE_DESC& shown) {
+  cudaArray_t array = nullptr;
+  switch (shown.resType) {
+    case cudaResourceTypeLinear:
+      return shown.res.linear.format;
+    case cudaResourceTypePitch2D:
+      return shown.res.pitch2D.format;
+    case cudaResourceTypeMipmappedArray:
+      driver.cuMipmappedArrayGetLevel(
+          &array, reinterpret_cast<cudaMipmappedArray_t>(shown.res.mipmap.hMipmappedArray), 0);
+      break;
+    default:
+      array = reinterpret_cast<cudaArray_t>(shown.res.array.hArray);
+  }
+  cuda_abi::CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+  if (array != nullptr) driver.cuArray3DGetDescriptor_v2(&descriptor, array);
+  return descriptor.Format;
+}
+
 // Whether elements of that format can be read so. What is not known, the driver decides.
 cudaError_t CheckReading(const CUDA_RESOURCE_DESC& shown, const cudaTextureDesc& texture) {
   constexpr int kLinearFilter = 1;
-  cuda_abi::CUDA_ARRAY3D_DESCRIPTOR array = {};
-  cuda_abi::CUarray_format format = 0;
-  switch (shown.resType) {
-    case cudaResourceTypeArray:
-      driver.cuArray3DGetDescriptor_v2(&array,
-                                       reinterpret_cast<cudaArray_t>(shown.res.array.hArray));
-      format = array.Format;
-      break;
-    case cudaResourceTypeLinear:
-      format = shown.res.linear.format;
-      break;
-    default:
-      return cudaSuccess;
-  }
+  const cuda_abi::CUarray_format format = ElementsOf(shown);
   if (format == 0) return cudaSuccess;
   const bool is_float = ChannelsOf(format, 1).f == cudaChannelFormatKindFloat;
+  const bool can_be_normalized = !is_float && BitsOf(format) <= 16;
   const bool as_floats = texture.readMode == cudaReadModeNormalizedFloat;
-  if (as_floats && (is_float || BitsOf(format) > 16)) return cudaErrorInvalidNormSetting;
-  const bool blends = texture.filterMode == kLinearFilter;
-  return blends && !is_float && !as_floats ? cudaErrorInvalidFilterSetting : cudaSuccess;
+  const bool gives_floats = is_float || (as_floats && can_be_normalized);
+  if (texture.filterMode == kLinearFilter && !gives_floats) return cudaErrorInvalidFilterSetting;
+  return as_floats && !can_be_normalized ? cudaErrorInvalidNormSetting : cudaSuccess;
 }
 
 }  // namespace
@@ -183,7 +191,7 @@ extern "C" cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* texture,
                                                        cudaTextureObject_t object) {
   return InContext([&]() -> cudaError_t {
     if (texture == nullptr) return cudaErrorInvalidResourceHandle;
-    CUDA_TEXTURE_DESC found;
+    CUDA_TEXTURE_DESC found = {};  // a driver leaves the border out
     const cudaError_t error = driver.cuTexObjectGetTextureDesc(&found, object);
     if (error == cudaSuccess) FromDriver(found, texture);
     return error;

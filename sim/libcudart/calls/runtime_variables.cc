@@ -7,27 +7,30 @@
 namespace twinmmu::cudart {
 namespace {
 
-cudaError_t FindPart(const void* symbol, size_t size, size_t offset, char** address) {
-  return InContext([&] { return FindPartOfVariable(symbol, size, offset, address); });
+// When a copy looks whether it goes the right way: a queued one before it looks for an end.
+enum class Looks { kLast, kFirst };
+
+cudaError_t FindPart(const void* symbol, size_t size, size_t offset, bool is_right_way, Looks looks,
+                     char** address) {
+  return InContext([&]() -> cudaError_t {
+    void* base = nullptr;
+    size_t whole = 0;
+    const cudaError_t error = FindVariable(symbol, &base, &whole);
+    if (error != cudaSuccess) return error;
+    if (looks == Looks::kFirst && !is_right_way) return cudaErrorInvalidMemcpyDirection;
+    if (offset > whole || size > whole - offset) return cudaErrorInvalidValue;
+    *address = static_cast<char*>(base) + offset;
+    return is_right_way ? cudaSuccess : cudaErrorInvalidMemcpyDirection;
+  });
 }
 
 template <typename Copy>
-TWINMMU_INLINE cudaError_t ToSymbol(const void* symbol, size_t size, size_t offset,
-                                    cudaMemcpyKind kind, const Copy& copy) {
+TWINMMU_INLINE cudaError_t CopyPart(const void* symbol, size_t size, size_t offset,
+                                    bool is_right_way, Looks looks, const Copy& copy) {
   const Caller caller = TWINMMU_CALLER;
-  if (!MayWriteVariable(kind)) return Record(cudaErrorInvalidMemcpyDirection);
+  if (size == 0) return InContext([] { return cudaSuccess; });
   char* address = nullptr;
-  const cudaError_t error = FindPart(symbol, size, offset, &address);
-  return error == cudaSuccess ? copy(address) : error;
-}
-
-template <typename Copy>
-TWINMMU_INLINE cudaError_t FromSymbol(const void* symbol, size_t size, size_t offset,
-                                      cudaMemcpyKind kind, const Copy& copy) {
-  const Caller caller = TWINMMU_CALLER;
-  if (!MayReadVariable(kind)) return Record(cudaErrorInvalidMemcpyDirection);
-  char* address = nullptr;
-  const cudaError_t error = FindPart(symbol, size, offset, &address);
+  const cudaError_t error = FindPart(symbol, size, offset, is_right_way, looks, &address);
   return error == cudaSuccess ? copy(address) : error;
 }
 
@@ -49,56 +52,55 @@ extern "C" cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
 
 extern "C" cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t size,
                                           size_t offset, cudaMemcpyKind kind) {
-  return ToSymbol(symbol, size, offset, kind,
+  return CopyPart(symbol, size, offset, MayWriteVariable(kind), Looks::kLast,
                   [&](void* to) { return cudaMemcpy(to, from, size, kind); });
 }
 
 extern "C" cudaError_t cudaMemcpyToSymbol_ptds(const void* symbol, const void* from, size_t size,
                                                size_t offset, cudaMemcpyKind kind) {
-  return ToSymbol(symbol, size, offset, kind,
+  return CopyPart(symbol, size, offset, MayWriteVariable(kind), Looks::kLast,
                   [&](void* to) { return cudaMemcpy_ptds(to, from, size, kind); });
 }
 
 extern "C" cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t size,
                                             size_t offset, cudaMemcpyKind kind) {
-  return FromSymbol(symbol, size, offset, kind,
-                    [&](const void* from) { return cudaMemcpy(to, from, size, kind); });
+  return CopyPart(symbol, size, offset, MayReadVariable(kind), Looks::kLast,
+                  [&](const void* from) { return cudaMemcpy(to, from, size, kind); });
 }
 
 extern "C" cudaError_t cudaMemcpyFromSymbol_ptds(void* to, const void* symbol, size_t size,
                                                  size_t offset, cudaMemcpyKind kind) {
-  return FromSymbol(symbol, size, offset, kind,
-                    [&](const void* from) { return cudaMemcpy_ptds(to, from, size, kind); });
+  return CopyPart(symbol, size, offset, MayReadVariable(kind), Looks::kLast,
+                  [&](const void* from) { return cudaMemcpy_ptds(to, from, size, kind); });
 }
 
 extern "C" cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t size,
                                                size_t offset, cudaMemcpyKind kind,
                                                cudaStream_t stream) {
-  return ToSymbol(symbol, size, offset, kind,
+  return CopyPart(symbol, size, offset, MayWriteVariable(kind), Looks::kFirst,
                   [&](void* to) { return cudaMemcpyAsync(to, from, size, kind, stream); });
 }
 
 extern "C" cudaError_t cudaMemcpyToSymbolAsync_ptsz(const void* symbol, const void* from,
                                                     size_t size, size_t offset, cudaMemcpyKind kind,
                                                     cudaStream_t stream) {
-  return ToSymbol(symbol, size, offset, kind,
+  return CopyPart(symbol, size, offset, MayWriteVariable(kind), Looks::kFirst,
                   [&](void* to) { return cudaMemcpyAsync_ptsz(to, from, size, kind, stream); });
 }
 
 extern "C" cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t size,
                                                  size_t offset, cudaMemcpyKind kind,
                                                  cudaStream_t stream) {
-  return FromSymbol(symbol, size, offset, kind, [&](const void* from) {
-    return cudaMemcpyAsync(to, from, size, kind, stream);
-  });
+  return CopyPart(symbol, size, offset, MayReadVariable(kind), Looks::kFirst,
+                  [&](const void* from) { return cudaMemcpyAsync(to, from, size, kind, stream); });
 }
 
 extern "C" cudaError_t cudaMemcpyFromSymbolAsync_ptsz(void* to, const void* symbol, size_t size,
                                                       size_t offset, cudaMemcpyKind kind,
                                                       cudaStream_t stream) {
-  return FromSymbol(symbol, size, offset, kind, [&](const void* from) {
-    return cudaMemcpyAsync_ptsz(to, from, size, kind, stream);
-  });
+  return CopyPart(
+      symbol, size, offset, MayReadVariable(kind), Looks::kFirst,
+      [&](const void* from) { return cudaMemcpyAsync_ptsz(to, from, size, kind, stream); });
 }
 
 }  // namespace twinmmu::cudart

@@ -64,6 +64,44 @@ TEST_F(RuntimeBoxes, AFillOfTooManyBytesIsRefused) {
             cudaErrorInvalidValue);
 }
 
+TEST_F(RuntimeBoxes, AFillOfLayersHasRowsThatLieApart) {
+  EXPECT_EQ(cudaMemset3D({memory_, kPitch, kPitch, kRows}, 7, {kPitch + 1, 1, 2}),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemset3D({memory_, kPitch, kPitch, kRows}, 7, {kPitch + 1, 1, 1}), cudaSuccess);
+}
+
+TEST_F(RuntimeBoxes, ACopyHasRowsAndLayersThatLieApart) {
+  std::vector<char> bytes(kSize);
+  cudaMemcpy3DParms copy = {};
+  copy.srcPtr = Box();
+  copy.dstPtr = {bytes.data(), kPitch, kPitch, kRows};
+  copy.kind = cudaMemcpyDeviceToHost;
+  copy.extent = {kPitch, kRows, kLayers};
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaSuccess);
+  copy.srcPtr.ysize = kRows - 1;
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidPitchValue) << "layers";
+  copy.srcPtr = Box();
+  copy.dstPtr.pitch = kPitch - 1;
+  copy.extent = {kPitch, 1, kLayers};
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidPitchValue) << "rows, each in its layer";
+  copy.extent.depth = 1;
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidValue) << "one row, which the driver refuses";
+}
+
+TEST_F(RuntimeBoxes, ACopyOfNothingIsNone) {
+  cudaMemcpy3DParms copy = {};
+  copy.srcPtr = copy.dstPtr = Box();
+  copy.kind = static_cast<cudaMemcpyKind>(77);
+  copy.extent = {1, 0, 1};
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaSuccess);
+  copy.extent = {1, 1, 1};
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidMemcpyDirection);
+  cudaMemcpy3DPeerParms to_peer = {};
+  EXPECT_EQ(cudaMemcpy3DPeer(&to_peer), cudaSuccess);
+  to_peer.srcDevice = 100;
+  EXPECT_EQ(cudaMemcpy3DPeer(&to_peer), cudaErrorInvalidDevice) << "devices are looked for first";
+}
+
 TEST_F(RuntimeBoxes, ABoxIsCopiedFromDeviceToDevice) {
   void* other = nullptr;
   ASSERT_EQ(cudaMalloc(&other, kSize), cudaSuccess);

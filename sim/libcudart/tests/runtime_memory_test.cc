@@ -186,4 +186,18 @@ TEST_F(RuntimeMemory, ComesFromThePoolOfTheDevice) {
   EXPECT_EQ(cudaMemPoolTrimTo(nullptr, 0), cudaErrorInvalidValue);
 }
 
+TEST_F(RuntimeMemory, ComesFromAPoolEvenIfItHasNoBytes) {
+  cudaMemPool_t usual = nullptr;
+  void* piece = &usual;
+  EXPECT_EQ(cudaDeviceGetDefaultMemPool(&usual, 0), cudaSuccess);
+  EXPECT_EQ(cudaMallocFromPoolAsync(&piece, 0, nullptr, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMallocFromPoolAsync(&piece, 0, usual, nullptr), cudaSuccess);
+  EXPECT_EQ(piece, nullptr);
+}
+
+TEST_F(RuntimeMemory, OfNoBytesIsCopiedBetweenAnyDevices) {
+  EXPECT_EQ(cudaMemcpyPeer(nullptr, 100, nullptr, 0, 0), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyPeerAsync(nullptr, 0, nullptr, 100, 1, nullptr), cudaErrorInvalidDevice);
+}
+
 }  // namespace

@@ -67,15 +67,15 @@ TEST_F(RuntimeTextures, BytesGoFromRowsToRowsOfAnotherLength) {
   EXPECT_EQ(cudaFreeArray(narrow), cudaSuccess);
 }
 
-TEST_F(RuntimeTextures, BytesBehindTheEndAreRefusedBeforeAnyIsCopied) {
+TEST_F(RuntimeTextures, BytesBehindTheEndAreRefusedWhenThoseBeforeItAreCopied) {
   const std::vector<float> nines(8, 9);
-  EXPECT_EQ(cudaMemcpyToArray(array_, 4, 0, nines.data(), 32, cudaMemcpyHostToDevice),
-            cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemcpyToArray(array_, 16, 0, nines.data(), 4, cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpyToArray(array_, 4, 0, nines.data(), 32, cudaMemcpyHostToDevice),
             cudaErrorInvalidValue);
   std::vector<float> all(8);
   EXPECT_EQ(cudaMemcpyFromArray(all.data(), array_, 0, 0, 32, cudaMemcpyDeviceToHost), cudaSuccess);
-  EXPECT_EQ(all, floats_);
+  EXPECT_EQ(all, (std::vector<float>{0, 9, 9, 9, 9, 9, 9, 9}));
 }
 
 TEST_F(RuntimeTextures, ACopyMustGoItsWay) {
@@ -117,6 +117,44 @@ TEST_F(RuntimeTextures, ChannelsHaveOneSize) {
   EXPECT_EQ(cudaMallocArray(&none, &channels, 4, 2, 0), cudaErrorInvalidChannelDescriptor);
 }
 
+TEST_F(RuntimeTextures, ShapesAreLookedAtBeforeChannels) {
+  constexpr unsigned int kLayered = 1;
+  constexpr unsigned int kCubemap = 4;
+  const struct {
+    cudaExtent extent;
+    unsigned int flags;
+    cudaError_t error;
+  } kAsked[] = {{{0, 8, 0}, 0, cudaErrorInvalidValue},
+                {{8, 0, 8}, 0, cudaErrorInvalidValue},
+                {{8, 0, 8}, kLayered, cudaErrorInvalidChannelDescriptor},
+                {{8, 8, 0}, kLayered, cudaErrorInvalidValue},
+                {{8, 4, 6}, kCubemap, cudaErrorInvalidValue},
+                {{8, 8, 12}, kCubemap, cudaErrorInvalidValue},
+                {{8, 8, 12}, kCubemap | kLayered, cudaErrorInvalidChannelDescriptor},
+                {{8, 8, 0}, kCubemap | kLayered, cudaErrorInvalidValue}};
+  const cudaChannelFormatDesc channels =
+      cudaCreateChannelDesc(8, 16, 0, 0, cudaChannelFormatKindUnsigned);
+  for (const auto& asked : kAsked) {
+    cudaArray_t array = nullptr;
+    cudaMipmappedArray_t mipmap = nullptr;
+    EXPECT_EQ(cudaMalloc3DArray(&array, &channels, asked.extent, asked.flags), asked.error);
+    EXPECT_EQ(cudaMallocMipmappedArray(&mipmap, &channels, asked.extent, 1, asked.flags),
+              asked.error);
+  }
+}
+
+TEST_F(RuntimeTextures, BoxesOfArraysAreOfElementsOfOneSize) {
+  const cudaChannelFormatDesc channels =
+      cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned);
+  cudaMemcpy3DParms copy = {};
+  ASSERT_EQ(cudaMallocArray(&copy.srcArray, &channels, 4, 2, 0), cudaSuccess);
+  copy.dstArray = array_;
+  copy.extent = {1, 1, 1};
+  copy.kind = cudaMemcpyDeviceToDevice;
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFreeArray(copy.srcArray), cudaSuccess);
+}
+
 TEST_F(RuntimeTextures, FloatsAreNotNormalized) {
   cudaResourceDesc resource = {};
   resource.resType = cudaResourceTypeArray;
@@ -146,6 +184,31 @@ TEST_F(RuntimeTextures, IntegersAreNotBlended) {
   EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr), cudaSuccess);
   EXPECT_EQ(cudaDestroyTextureObject(object), cudaSuccess);
   EXPECT_EQ(cudaFreeArray(resource.res.array.array), cudaSuccess);
+}
+
+TEST_F(RuntimeTextures, RowsAndLevelsAreReadByTheirFormatToo) {
+  const cudaChannelFormatDesc channels =
+      cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned);
+  cudaResourceDesc rows = {};
+  rows.resType = cudaResourceTypePitch2D;
+  rows.res.pitch2D.desc = channels;
+  cudaResourceDesc levels = {};
+  levels.resType = cudaResourceTypeMipmappedArray;
+  ASSERT_EQ(cudaMallocMipmappedArray(&levels.res.mipmap.mipmap, &channels, {4, 2, 0}, 1, 0),
+            cudaSuccess);
+  cudaTextureDesc texture = {};
+  texture.readMode = cudaReadModeNormalizedFloat;
+  cudaTextureObject_t object = 0;
+  for (const cudaResourceDesc& resource : {rows, levels}) {
+    texture.filterMode = 1;
+    EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr),
+              cudaErrorInvalidFilterSetting)
+        << "these are not read as floats";
+    texture.filterMode = 0;
+    EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr),
+              cudaErrorInvalidNormSetting);
+  }
+  EXPECT_EQ(cudaFreeMipmappedArray(levels.res.mipmap.mipmap), cudaSuccess);
 }
 
 TEST_F(RuntimeTextures, TexturesGiveBackWhatTheyWereMadeOf) {
