@@ -98,6 +98,18 @@ TEST_F(RuntimeDevices, OfAnotherThreadSurviveAReset) {
   }).join();
 }
 
+TEST_F(RuntimeDevices, GetNoContextByAQuestionForSeveralAttributesOfARange) {
+  std::thread([] {
+    int value = 0;
+    void* values[] = {&value};
+    size_t sizes[] = {sizeof(value)};
+    int attributes[] = {1};
+    char byte = 0;
+    EXPECT_EQ(cudaMemRangeGetAttributes(values, sizes, attributes, 1, &byte, 1),
+              cudaErrorDeviceUninitialized);
+  }).join();
+}
+
 TEST_F(RuntimeDevices, AreToldAsTheDriverTells) {
   // What lies behind the structure is not written.
   struct {
