@@ -177,6 +177,37 @@ TEST_F(ClusterLaunchTest, AKernelMayRequireThatTheLaunchSaysOne) {
   EXPECT_EQ(LaunchKernel(4, 1), CUDA_SUCCESS);
 }
 
+// What nvcc makes of __cluster_dims__.
+TEST_F(ClusterLaunchTest, AKernelMayRequireItsClusterAndThatThereIsOne) {
+  LoadKernel(".explicitcluster .reqnctapercluster 2, 1, 1");
+  EXPECT_EQ(Attribute(kMustBeSet), 1);
+  EXPECT_EQ(LaunchKernel(4, 0), CUDA_SUCCESS);
+  EXPECT_EQ(SetAttribute("cuFuncSetAttribute")(kernel_, kRequiredWidth, 2), CUDA_SUCCESS);
+  EXPECT_EQ(SetAttribute("cuFuncSetAttribute")(kernel_, kRequiredWidth, 1),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(ClusterLaunchTest, ANodeIsOfWholeClusters) {
+  const Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t,
+                          const CUDA_KERNEL_NODE_PARAMS*)>
+      add_node("cuGraphAddKernelNode_v2");
+  LoadKernel(".reqnctapercluster 2");
+  CUdeviceptr at = memory_->address();
+  void* arguments[] = {&at};
+  CUDA_KERNEL_NODE_PARAMS node = {};
+  node.func = static_cast<decltype(node.func)>(kernel_);
+  node.gridDimX = 3;
+  node.gridDimY = node.gridDimZ = node.blockDimX = node.blockDimY = node.blockDimZ = 1;
+  node.kernelParams = arguments;
+  CUgraph graph = nullptr;
+  CUgraphNode made = nullptr;
+  ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+  EXPECT_EQ(add_node(&made, graph, nullptr, 0, &node), kInvalidClusterSize);
+  node.gridDimX = 4;
+  EXPECT_EQ(add_node(&made, graph, nullptr, 0, &node), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
 TEST_F(ClusterLaunchTest, AKernelMayLimitItsCluster) {
   LoadKernel(".maxclusterrank 2");
   EXPECT_EQ(LaunchKernel(4, 2), CUDA_SUCCESS);

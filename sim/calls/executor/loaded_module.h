@@ -47,8 +47,11 @@ enum class KernelSetting : size_t {
   kLargeClusters,  // not 0: a launch may ask for more blocks than every device has
   kClusterPolicy,  // by which clusters are scheduled; without effect
   kCache,          // a CUfunc_cache
+  kClusterWidth,   // the cluster that it requires; 0: any
+  kClusterHeight,
+  kClusterDepth,
 };
-inline constexpr size_t kKernelSettings = 5;
+inline constexpr size_t kKernelSettings = 8;
 // What it is set of: the function, or the kernel of a library, of which it counts where the
 // function has none.
 enum class SettingOf { kFunction, kLibrary };
@@ -62,7 +65,7 @@ struct LoadedKernel {
   int target = 0;
   // What is set, by KernelSetting.
   std::array<std::optional<int>, kKernelSettings> of_function = {};
-  std::array<int, kKernelSettings> of_library = {0, -1, 0, 0, 0};
+  std::array<int, kKernelSettings> of_library = {0, -1};
 
   int Get(KernelSetting setting) const {
     const auto index = static_cast<size_t>(setting);

@@ -125,6 +125,18 @@ bool HasClusters(const Profile& profile, DeviceOrdinal device) {
   return told == attributes.end() || told->second != 0;
 }
 
+bool IsOfCluster(KernelSetting setting) { return setting >= KernelSetting::kClusterWidth; }
+
+// 0 where it may be any. Nodes of graphs know nothing of what is set, as on an H200.
+Dim3 RequiredCluster(const LoadedKernel& kernel, const LaunchForm& form) {
+  if (form.of_graph && kernel.info->cluster[0] == 0) return {0, 0, 0};
+  const auto get = [&](KernelSetting setting) {
+    return static_cast<uint32_t>(kernel.Get(setting));
+  };
+  return {get(KernelSetting::kClusterWidth), get(KernelSetting::kClusterHeight),
+          get(KernelSetting::kClusterDepth)};
+}
+
 absl::Status CheckShared(const LoadedKernel& kernel, uint32_t dynamic) {
   const int most = kernel.Get(KernelSetting::kDynamicShared);
   if (dynamic <= static_cast<uint32_t>(most)) return absl::OkStatus();
@@ -293,6 +305,10 @@ absl::StatusOr<Kernel> SimulatedModules::DoGetKernel(Module module, absl::string
   const uint64_t usual = LimitOf(mmu_.profile, module.device(), kShared);
   kernel.of_library[static_cast<size_t>(KernelSetting::kDynamicShared)] =
       static_cast<int>(usual - std::min(usual, info->shared_bytes));
+  constexpr auto kCluster = static_cast<size_t>(KernelSetting::kClusterWidth);
+  for (size_t i = 0; info->cluster[0] != 0 && i < 3; ++i) {
+    kernel.of_library[kCluster + i] = static_cast<int>(std::max(info->cluster[i], 1u));
+  }
   const std::lock_guard lock(mutex_);
   LoadedModule* const state = modules_.Find(module.value());
   if (state == nullptr) return Fail(DriverCode::kInvalidHandle, kCall, "the module was unloaded");
@@ -419,10 +435,13 @@ absl::Status SimulatedModules::Set(Kernel kernel, KernelSetting setting, int val
     return InvalidValue(kCall, value, " bytes of dynamic shared memory, and ",
                         known->info->shared_bytes, " of static, are more than ", most);
   }
+  const auto index = static_cast<size_t>(setting);
+  if (IsOfCluster(setting) && known->info->cluster[0] != 0 && value != known->Get(setting)) {
+    return InvalidValue(kCall, "kernel ", known->info->name, " requires a cluster of its own");
+  }
   const std::lock_guard lock(mutex_);
   LoadedKernel* const state = kernels_.Find(kernel.value());
   if (state == nullptr) return absl::OkStatus();  // unloaded meanwhile
-  const auto index = static_cast<size_t>(setting);
   if (of == SettingOf::kFunction) {
     state->of_function[index] = value;
   } else {
@@ -434,7 +453,8 @@ absl::Status SimulatedModules::Set(Kernel kernel, KernelSetting setting, int val
 absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                                  const LaunchForm& form) const {
   const ptx::KernelInfo& info = *kernel.info;
-  const bool required = info.cluster[0] != 0;
+  const Dim3 required = RequiredCluster(kernel, form);
+  const bool has_required = required.x != 0 || required.y != 0 || required.z != 0;
   const auto fail = [&](const auto&... words) {
     return Fail(kInvalidClusterSize, kLaunchCall, "kernel ", info.name, ": ", words...);
   };
@@ -442,16 +462,19 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
   if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) return fail("a cluster without blocks");
   const absl::Status grid_fits = CheckExtent(mmu_.profile, kernel.module.device(), grid, kGrid);
   if (!grid_fits.ok()) return grid_fits;
-  if (!form.cluster.has_value() && info.explicit_cluster && !required) {
-    return fail("it must be launched with the dimensions of a cluster");
-  }
-  if (required) {
-    const Dim3 own{info.cluster[0], std::max(info.cluster[1], 1u), std::max(info.cluster[2], 1u)};
-    if (form.cluster.has_value() &&
-        (cluster.x != own.x || cluster.y != own.y || cluster.z != own.z)) {
-      return fail("the cluster is not the one that it requires");
+  if (!form.cluster.has_value()) {
+    if (info.explicit_cluster && !has_required) {
+      return fail("it must be launched with the dimensions of a cluster");
     }
-    cluster = own;
+    if (has_required) cluster = required;
+  }
+  const auto differs = [](uint32_t has, uint32_t needs) { return needs != 0 && has != needs; };
+  if (differs(cluster.x, required.x) || differs(cluster.y, required.y) ||
+      differs(cluster.z, required.z)) {
+    return fail("the cluster is not the one that it requires");
+  }
+  if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) {
+    return fail("only a part of the cluster that it requires is set");
   }
   const bool large = kernel.Get(KernelSetting::kLargeClusters) != 0;
   uint64_t most = large ? kLargestCluster : kPortableCluster;

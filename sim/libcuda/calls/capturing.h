@@ -58,6 +58,9 @@ Captured CaptureRecord(const CallSite& site, DriverState& driver, Context& conte
 Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context,
                      cuda_abi::CUstream stream, cuda_abi::CUevent event, bool external);
 
+// Of a stream whose capture is invalid.
+Captured RefuseInvalid(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
+
 // Whether a call that a capture may forbid is admitted.
 DriverCode AdmitCaptured(const CallSite& site, DriverState& driver);
 

@@ -120,7 +120,7 @@ CUresult CheckInNodes(DriverState& driver, const CopyOperation& operation) {
 }  // namespace
 
 CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL_NODE_PARAMS& given,
-                    KernelWork* made) {
+                    KernelWork* made, const std::optional<LaunchForm>& form) {
   const CUresult known = FindFunction(site, driver, given, made);
   if (known != CUDA_SUCCESS) return known;
   made->config = {{given.gridDimX, given.gridDimY, given.gridDimZ},
@@ -137,6 +137,11 @@ CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL
                                    [](const void* argument) { return argument == nullptr; });
   if (missing) return ToResult(NullPointer(site));
   made->arguments = Keep(*loaded->info, arguments, given.kernelParams == nullptr);
+  LaunchForm of_node;
+  of_node.of_graph = true;
+  const absl::Status shape =
+      driver.simulator->kernels().CheckShape(*loaded, made->config, form.value_or(of_node));
+  if (!shape.ok()) return ToResult(shape);
   return ToResult(driver.simulator->kernels().CheckLaunch(*loaded, made->config));
 }
 

@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "sim/calls/executor/loaded_module.h"
 #include "sim/libcuda/graphs/graph_calls.h"
 
 namespace twinmmu::libcuda {
 
-// Each checks what the driver does when a node is made or changed. Nothing of it is done.
+// Each checks what the driver does when a node is made or changed. Nothing of it is done. `form`:
+// of the launch that is captured.
 CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL_NODE_PARAMS& given,
-                    KernelWork* made);
+                    KernelWork* made, const std::optional<LaunchForm>& form = std::nullopt);
 CUresult MakeCopy(const CallSite& site, DriverState& driver, const CUDA_MEMCPY3D& given,
                   CUcontext context, CopyWork* made);
 CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_NODE_PARAMS& given,

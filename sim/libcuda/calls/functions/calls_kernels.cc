@@ -68,6 +68,12 @@ std::optional<KernelSetting> SettingBy(int attribute) {
       return KernelSetting::kCarveout;
     case kNonPortableClusterSizeAllowed:
       return KernelSetting::kLargeClusters;
+    case kRequiredClusterWidth:
+      return KernelSetting::kClusterWidth;
+    case kRequiredClusterHeight:
+      return KernelSetting::kClusterHeight;
+    case kRequiredClusterDepth:
+      return KernelSetting::kClusterDepth;
     case kClusterSchedulingPolicyPreference:
       return KernelSetting::kClusterPolicy;
     default:
@@ -103,17 +109,14 @@ bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* va
       return true;
     case kMaxDynamicSharedSizeBytes:
     case kPreferredSharedMemoryCarveout:
+    case kRequiredClusterWidth:
+    case kRequiredClusterHeight:
+    case kRequiredClusterDepth:
     case kClusterSchedulingPolicyPreference:
       *value = kernel.Get(*SettingBy(attribute));
       return true;
     case kClusterSizeMustBeSet:
-      *value = info.explicit_cluster && info.cluster[0] == 0;
-      return true;
-    case kRequiredClusterWidth:
-    case kRequiredClusterHeight:
-    case kRequiredClusterDepth:
-      *value =
-          static_cast<int>(info.cluster[static_cast<size_t>(attribute - kRequiredClusterWidth)]);
+      *value = info.explicit_cluster;
       return true;
     case kNonPortableClusterSizeAllowed:
       *value = kernel.Get(KernelSetting::kLargeClusters) != 0;
@@ -127,6 +130,9 @@ bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* va
 bool CanBeSet(int attribute, int value) {
   switch (attribute) {
     case kMaxDynamicSharedSizeBytes:
+    case kRequiredClusterWidth:
+    case kRequiredClusterHeight:
+    case kRequiredClusterDepth:
       return value >= 0;
     case kPreferredSharedMemoryCarveout:
       return value >= kNoCarveout && value <= 100;

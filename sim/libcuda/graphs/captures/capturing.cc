@@ -56,6 +56,14 @@ Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context
   return possible;
 }
 
+Captured RefuseInvalid(DriverState& driver, const Context& context, CUstream given) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs->mutex);
+  const CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
+  if (stream == nullptr || stream->capture->valid) return std::nullopt;
+  return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
 Captured CaptureCopy(const CallSite& site, DriverState& driver, Context& context,
                      const CUDA_MEMCPY3D& copy, CUstream stream) {
   const auto make = [&](std::optional<GraphWork>* work) -> CUresult {
@@ -89,7 +97,7 @@ Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& conte
       given.kern = ToPointer<cuda_abi::CUkernel>(ToNumber(std::exchange(given.func, nullptr)));
     }
     KernelWork made;
-    const CUresult possible = MakeKernel(site, driver, given, &made);
+    const CUresult possible = MakeKernel(site, driver, given, &made, launch.form);
     if (launch.form.cooperative) made.attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = 1;
     if (launch.form.cluster.has_value()) {
       const Dim3& cluster = *launch.form.cluster;
