@@ -242,10 +242,15 @@ extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned i
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     const bool external = flags == CU_EVENT_WAIT_EXTERNAL;
-    if (!external && flags != CU_EVENT_WAIT_DEFAULT) return ToResult(DriverCode::kInvalidValue);
+    if (!external && flags != CU_EVENT_WAIT_DEFAULT) {
+      return RefuseInvalid(driver, context, stream).value_or(ToResult(DriverCode::kInvalidValue));
+    }
     const Captured captured = CaptureWait(site, driver, context, stream, event, external);
     if (captured.has_value()) return *captured;
-    if (external) return ToResult(DriverCode::kIllegalState);
+    if (external) {
+      const bool known = driver.streams.events.Find(ToNumber(event)).has_value();
+      return ToResult(known ? DriverCode::kIllegalState : DriverCode::kInvalidHandle);
+    }
     return ToResult(WaitForEvent(driver, site.name(), OrderedStreamOf(driver, context, stream),
                                  EventOf(driver, context, event)));
   });
@@ -364,7 +369,9 @@ extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsig
     if (!driver.streams.events.Find(ToNumber(event)).has_value()) {
       return ToResult(DriverCode::kInvalidHandle);
     }
-    if (flags != CU_EVENT_WAIT_EXTERNAL) return ToResult(DriverCode::kInvalidValue);
+    if (flags != CU_EVENT_WAIT_EXTERNAL) {
+      return RefuseInvalid(driver, context, stream).value_or(ToResult(DriverCode::kInvalidValue));
+    }
     return CaptureRecord(site, driver, context, event, stream, true)
         .value_or(ToResult(DriverCode::kIllegalState));
   });

@@ -88,14 +88,20 @@ extern "C" CUresult cuGraphDestroyNode(CUgraphNode node) {
 
 namespace {
 
-// Whether each pair is of two nodes of the graph.
-bool AreEnds(const Graph& graph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
+// Whether each pair is of nodes of the graph.
+bool AreNodes(const Graph& graph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    const GraphNode* const first = graph.Find(IdOf(from[i]));
-    const GraphNode* const second = graph.Find(IdOf(to[i]));
-    if (first == nullptr || second == nullptr || first == second) return false;
+    if (graph.Find(IdOf(from[i])) == nullptr || graph.Find(IdOf(to[i])) == nullptr) return false;
   }
   return true;
+}
+
+// The same, of two each.
+bool AreEnds(const Graph& graph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (from[i] == to[i]) return false;
+  }
+  return AreNodes(graph, from, to, count);
 }
 
 // Those before the first that cannot be added stay, unless one has an end that no edge can have:
@@ -122,7 +128,7 @@ CUresult RemoveEdges(const CallSite& site, CUgraph graph, const CUgraphNode* fro
   return EnterGraph(site, graph, {}, [&](DriverState&, Graphs&, Graph& found) {
     if (count == 0) return CUDA_SUCCESS;
     if (from == nullptr || to == nullptr) return kInvalidValue;
-    if (!AreEnds(found, from, to, count)) return kInvalidValue;
+    if (!AreNodes(found, from, to, count)) return kInvalidValue;
     if (HasMemoryNodes(found)) return kNotSupported;
     for (size_t i = 0; i < count; ++i) {
       if (found.FindEdge(IdOf(from[i]), IdOf(to[i])) == nullptr) return kInvalidValue;

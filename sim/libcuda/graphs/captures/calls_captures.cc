@@ -207,8 +207,9 @@ extern "C" CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
         if (ended == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) return ended;
         const std::shared_ptr<Capture> capture = captured->capture;
         driver.captures.End(capture);
-        const bool wanted = ended == CUDA_SUCCESS && graph != nullptr;
-        if (!wanted && !capture->to_graph) graphs.Remove(capture->graph);
+        // Even a graph that the program had is gone, as an H200 does it, if the capture is invalid.
+        const bool wanted = graph != nullptr || capture->to_graph;
+        if (ended != CUDA_SUCCESS || !wanted) graphs.Remove(capture->graph);
         if (graph != nullptr) {
           *graph = ended == CUDA_SUCCESS ? HandleOf<CUgraph>(capture->graph->id()) : nullptr;
         }
