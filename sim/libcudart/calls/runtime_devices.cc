@@ -61,7 +61,9 @@ extern "C" cudaError_t cudaSetDeviceFlags(unsigned int flags) {
   return Anywhere([&] {
     int device = 0;
     const cudaError_t error = CurrentDevice(&device);
-    return error == cudaSuccess ? driver.cuDevicePrimaryCtxSetFlags_v2(device, flags) : error;
+    if (error != cudaSuccess) return error;
+    // A driver maps host memory anyway, and takes no flag for it.
+    return driver.cuDevicePrimaryCtxSetFlags_v2(device, flags & ~kMapsHostMemory);
   });
 }
 

@@ -11,6 +11,7 @@ using cuda_abi::CUDA_MEMCPY3D;
 
 cudaError_t RowOf(void* to, const void* from, size_t size, cudaMemcpyKind kind,
                   CUDA_MEMCPY3D* copy) {
+  if (size == 0) return cudaErrorInvalidValue;
   if (!Exists(kind)) return cudaErrorInvalidMemcpyDirection;
   *copy = RowsOf(size, 1);
   SetFrom(copy, kind, {const_cast<void*>(from), 0, 0, 0});

@@ -66,13 +66,38 @@ TWINMMU_INLINE cudaError_t LaunchFound(cudaKernel_t kernel, const twinmmu_dim3& 
   });
 }
 
+// `is_valid`: the other arguments, which count before a function that is none, but after null.
 template <typename Body>
-TWINMMU_INLINE cudaError_t WithFunction(const void* function, const Body& body) {
-  return InContext([&] {
+TWINMMU_INLINE cudaError_t WithFunction(const void* function, bool is_valid, const Body& body) {
+  return InContext([&]() -> cudaError_t {
+    if (function != nullptr && !is_valid) return cudaErrorInvalidValue;
     cudaFunction_t found = nullptr;
     const cudaError_t error = FindFunction(function, &found);
     return error == cudaSuccess ? body(found) : error;
   });
+}
+
+// Calls body(kernel, device): what a program sets of a function is set of the kernel, on the
+// current device.
+template <typename Body>
+TWINMMU_INLINE cudaError_t WithKernel(const void* function, const Body& body) {
+  return InContext([&] {
+    cudaKernel_t kernel = nullptr;
+    const cudaError_t error = FindKernel(function, &kernel);
+    if (error != cudaSuccess) return error;
+    int device = 0;
+    const cudaError_t known = driver.cuCtxGetDevice(&device);
+    return known == cudaSuccess ? body(kernel, device) : known;
+  });
+}
+
+// The attributes 8 to 15 may be set.
+bool CanBeSet(int attribute) { return attribute >= 8 && attribute <= 15; }
+
+// NVIDIA's runtime forgets the last error in some calls that succeed.
+cudaError_t ForgetErrorAfter(cudaError_t error) {
+  if (error == cudaSuccess) thread_state.last_error = cudaSuccess;
+  return error;
 }
 
 }  // namespace
@@ -194,12 +219,12 @@ extern "C" cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* kernels, unsign
 }
 
 extern "C" cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
-  return WithFunction(function, [&](cudaFunction_t found) -> cudaError_t {
-    if (attributes == nullptr) return cudaErrorInvalidValue;
+  if (attributes == nullptr) return Record(cudaErrorInvalidValue);
+  return WithKernel(function, [&](cudaKernel_t kernel, int device) -> cudaError_t {
     // By the numbers of CUfunction_attribute. What an older driver does not know stays 0.
     int values[16] = {};
     for (int i = 0; i < 16; ++i) {
-      const cudaError_t error = driver.cuFuncGetAttribute(&values[i], i, found);
+      const cudaError_t error = driver.cuKernelGetAttribute(&values[i], i, kernel, device);
       if (error != cudaSuccess && i < 10) return error;
     }
     attributes->sharedSizeBytes = static_cast<size_t>(values[1]);
@@ -224,36 +249,41 @@ extern "C" cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, con
 }
 
 extern "C" cudaError_t cudaFuncSetAttribute(const void* function, int attribute, int value) {
-  return WithFunction(function, [&](cudaFunction_t found) {
-    return driver.cuFuncSetAttribute(found, attribute, value);
+  if (!CanBeSet(attribute)) return Record(cudaErrorInvalidValue);
+  return WithKernel(function, [&](cudaKernel_t kernel, int device) {
+    return ForgetErrorAfter(driver.cuKernelSetAttribute(attribute, value, kernel, device));
   });
 }
 
 extern "C" cudaError_t cudaFuncSetCacheConfig(const void* function, int config) {
-  return WithFunction(
-      function, [&](cudaFunction_t found) { return driver.cuFuncSetCacheConfig(found, config); });
+  return WithFunction(function, true, [&](cudaFunction_t found) {
+    return driver.cuFuncSetCacheConfig(found, config);
+  });
 }
 
 extern "C" cudaError_t cudaFuncGetName(const char** name, const void* function) {
-  return WithFunction(function,
+  return WithFunction(function, name != nullptr,
                       [&](cudaFunction_t found) { return driver.cuFuncGetName(name, found); });
 }
 
 extern "C" cudaError_t cudaFuncSetSharedMemConfig(const void* function, int config) {
-  return WithFunction(function, [&](cudaFunction_t found) {
+  return WithFunction(function, true, [&](cudaFunction_t found) {
     return driver.cuFuncSetSharedMemConfig(found, config);
   });
 }
 
 extern "C" cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attribute,
                                                        int value, int device) {
-  return InContext([&] { return driver.cuKernelSetAttribute(attribute, value, kernel, device); });
+  return InContext([&]() -> cudaError_t {
+    return CanBeSet(attribute) ? driver.cuKernelSetAttribute(attribute, value, kernel, device)
+                               : cudaErrorInvalidValue;
+  });
 }
 
 extern "C" cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset,
                                             size_t* size) {
-  return WithFunction(function, [&](cudaFunction_t found) {
-    return driver.cuFuncGetParamInfo(found, index, offset, size);
+  return WithFunction(function, offset != nullptr, [&](cudaFunction_t found) {
+    return ForgetErrorAfter(driver.cuFuncGetParamInfo(found, index, offset, size));
   });
 }
 
@@ -261,14 +291,15 @@ extern "C" cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks
                                                                      const void* function,
                                                                      int block_size,
                                                                      size_t shared) {
-  return WithFunction(function, [&](cudaFunction_t found) {
+  return WithFunction(function, true, [&](cudaFunction_t found) {
     return driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, found, block_size, shared);
   });
 }
 
 extern "C" cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int* blocks, const void* function, int block_size, size_t shared, unsigned int flags) {
-  return WithFunction(function, [&](cudaFunction_t found) {
+  constexpr unsigned int kNoCachingOverride = 1;
+  return WithFunction(function, flags <= kNoCachingOverride, [&](cudaFunction_t found) {
     return driver.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, found, block_size,
                                                                        shared, flags);
   });
@@ -277,7 +308,7 @@ extern "C" cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 extern "C" cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared,
                                                                  const void* function, int blocks,
                                                                  int block_size) {
-  return WithFunction(function, [&](cudaFunction_t found) {
+  return WithFunction(function, blocks > 0, [&](cudaFunction_t found) {
     return driver.cuOccupancyAvailableDynamicSMemPerBlock(shared, found, blocks, block_size);
   });
 }
@@ -288,7 +319,7 @@ template <typename Function>
 TWINMMU_INLINE cudaError_t CountClusters(const void* function, const cudaLaunchConfig_t* config,
                                          const Function& count) {
   if (config == nullptr) return Record(cudaErrorInvalidValue);
-  return WithFunction(function, [&](cudaFunction_t found) {
+  return WithFunction(function, true, [&](cudaFunction_t found) {
     const DriverLaunchConfig same = {
         config->gridDim, config->blockDim, static_cast<unsigned int>(config->dynamicSmemBytes),
         config->stream,  config->attrs,    config->numAttrs};

@@ -12,12 +12,24 @@ extern "C" cudaError_t cudaEventCreate(cudaEvent_t* event) {
   return InContext([&] { return driver.cuEventCreate(event, cudaEventDefault); });
 }
 
+namespace {
+
+constexpr int kRelaxed = 2;  // the last of the modes of a capture
+bool IsMode(int mode) { return mode >= 0 && mode <= kRelaxed; }
+
+}  // namespace
+
+// A mode that is none counts before a stream that cannot be captured.
 extern "C" cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode) {
-  return InContext([&] { return driver.cuStreamBeginCapture_v2(stream, mode); });
+  return InContext([&]() -> cudaError_t {
+    return IsMode(mode) ? driver.cuStreamBeginCapture_v2(stream, mode) : cudaErrorInvalidValue;
+  });
 }
 
 extern "C" cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, int mode) {
-  return InContext([&] { return driver.cuStreamBeginCapture_v2_ptsz(stream, mode); });
+  return InContext([&]() -> cudaError_t {
+    return IsMode(mode) ? driver.cuStreamBeginCapture_v2_ptsz(stream, mode) : cudaErrorInvalidValue;
+  });
 }
 
 extern "C" cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,

@@ -30,6 +30,18 @@ class RuntimeDevices : public testing::Test {
   int count_ = 0;
 };
 
+TEST_F(RuntimeDevices, MapMemoryOfTheHostAnyway) {
+  constexpr unsigned int kBlocking = 4;  // cudaDeviceScheduleBlockingSync
+  constexpr unsigned int kMapsHostMemory = 8;
+  unsigned int flags = 0;
+  EXPECT_EQ(cudaSetDeviceFlags(kMapsHostMemory | kBlocking), cudaSuccess);
+  EXPECT_EQ(cudaGetDeviceFlags(&flags), cudaSuccess);
+  EXPECT_EQ(flags, kMapsHostMemory | kBlocking);
+  EXPECT_EQ(cudaSetDeviceFlags(kMapsHostMemory), cudaSuccess);
+  EXPECT_EQ(cudaGetDeviceFlags(&flags), cudaSuccess);
+  EXPECT_EQ(flags, kMapsHostMemory);
+}
+
 TEST_F(RuntimeDevices, AreEachThreadsOwn) {
   ASSERT_GE(count_, 2);
   ASSERT_EQ(cudaSetDevice(1), cudaSuccess);

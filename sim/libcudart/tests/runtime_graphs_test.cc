@@ -76,6 +76,60 @@ TEST_F(RuntimeGraphs, ACapturedKernelRunsWithTheGraph) {
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
+// A node knows nothing of the cluster that is set to be required, a launch that is captured does.
+TEST_F(RuntimeGraphs, ALaunchThatIsNotPossibleIsNotCaptured) {
+  constexpr int kClusterDepth = 13;
+  constexpr auto kInvalidClusterSize = static_cast<cudaError_t>(912);
+  ASSERT_EQ(cudaFuncSetAttribute(&Add, kClusterDepth, 1), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream_, kGlobal), cudaSuccess);
+  EXPECT_EQ(Launch(), kInvalidClusterSize);
+  EXPECT_EQ(Launch(), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(cudaMemsetAsync(a_, 0, 1, stream_), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(cudaMemsetAsync(a_, 0, 0, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamWaitEvent(stream_, nullptr, 77), cudaErrorStreamCaptureInvalidated);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+  int count = kCount;
+  void* arguments[] = {&a_, &b_, &c_, &count};
+  const cudaKernelNodeParams kernel = {&Add, {1, 1, 1}, {32, 1, 1}, 0, arguments, nullptr};
+  cudaGraphNode_t node = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(Result(), 4);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+TEST_F(RuntimeGraphs, AnInvalidCaptureTakesTheGraphThatItGrewInWithIt) {
+  cudaGraph_t graph = nullptr;
+  cudaGraph_t ended = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCaptureToGraph(stream_, graph, nullptr, nullptr, 0, kGlobal),
+            cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(cudaStreamEndCapture(stream_, &ended), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaErrorInvalidValue);
+}
+
+TEST_F(RuntimeGraphs, AModeThatIsNoneCountsBeforeAStreamThatCannotBeCaptured) {
+  EXPECT_EQ(cudaStreamBeginCapture(nullptr, 77), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaStreamBeginCapture(nullptr, kGlobal), cudaErrorStreamCaptureUnsupported);
+}
+
+TEST_F(RuntimeGraphs, AnExternalWaitLooksAtItsEventFirst) {
+  constexpr unsigned int kExternal = 1;
+  EXPECT_EQ(cudaStreamWaitEvent(stream_, nullptr, kExternal), cudaErrorInvalidResourceHandle);
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  EXPECT_EQ(cudaStreamWaitEvent(stream_, event, kExternal), cudaErrorIllegalState);
+  EXPECT_EQ(cudaStreamWaitEvent(stream_, nullptr, 77), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+}
+
 TEST_F(RuntimeGraphs, ACaptureIsToldAndChanged) {
   ASSERT_EQ(cudaStreamBeginCapture(stream_, kGlobal), cudaSuccess);
   EXPECT_EQ(Launch(), cudaSuccess);
@@ -137,6 +191,8 @@ TEST_F(RuntimeGraphs, CopyNodesCopyInTheirDirection) {
   ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
   EXPECT_EQ(cudaGraphAddMemcpyNode1D(&nodes[0], graph, nullptr, 0, a_, &two, sizeof(int), 9),
             cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaGraphAddMemcpyNode1D(&nodes[0], graph, nullptr, 0, a_, &two, 0, 9),
+            cudaErrorInvalidValue);
   ASSERT_EQ(cudaGraphAddMemcpyNode1D(&nodes[0], graph, nullptr, 0, a_, &two, sizeof(int),
                                      cudaMemcpyHostToDevice),
             cudaSuccess);

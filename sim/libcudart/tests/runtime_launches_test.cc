@@ -101,6 +101,83 @@ TEST_F(RuntimeLaunches, TakeAHandle) {
   __cudaUnregisterFatBinary(module);
 }
 
+constexpr int kDynamicShared = 8;
+constexpr int kClusterDepth = 13;
+constexpr int kLargeClusters = 14;
+constexpr auto kInvalidClusterSize = static_cast<cudaError_t>(912);
+
+// A part of a cluster that is required fits no launch which does not say the rest.
+TEST_F(RuntimeLaunches, MayBeSetToRequireAPartOfACluster) {
+  void** const module = RegisterVectorKernels();
+  EXPECT_EQ(cudaFuncSetAttribute(&Add, kClusterDepth, -1), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFuncSetAttribute(&Add, kClusterDepth, 1), cudaSuccess);
+  cudaFuncAttributes attributes = {};
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &Add), cudaSuccess);
+  EXPECT_EQ(attributes.requiredClusterDepth, 1);
+  EXPECT_EQ(attributes.requiredClusterWidth, 0);
+  EXPECT_EQ(Launch(), kInvalidClusterSize);
+  int count = kCount;
+  void* arguments[] = {&a_, &b_, &c_, &count};
+  struct {
+    int id;
+    int pad;
+    unsigned int dimensions[16];
+  } cluster = {4, 0, {2, 1, 1}};
+  cudaLaunchConfig_t config = {{2, 1, 1}, {64, 1, 1}, 0, nullptr, nullptr, 1};
+  config.attrs = reinterpret_cast<cudaLaunchAttribute_st*>(&cluster);
+  EXPECT_EQ(cudaLaunchKernelExC(&config, &Add, arguments), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(&Add, kClusterDepth, 2), cudaSuccess);
+  EXPECT_EQ(cudaLaunchKernelExC(&config, &Add, arguments), kInvalidClusterSize);
+  EXPECT_EQ(cudaFuncSetAttribute(&Add, kClusterDepth, 0), cudaSuccess);
+  EXPECT_EQ(Launch(), cudaSuccess);
+  __cudaUnregisterFatBinary(module);
+}
+
+// They are those of the kernel, as they were set.
+TEST_F(RuntimeLaunches, HaveTheAttributesThatWereSetLast) {
+  void** const module = RegisterVectorKernels();
+  cudaKernel_t kernel = nullptr;
+  ASSERT_EQ(cudaGetKernel(&kernel, &Add), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(&Add, kLargeClusters, 3), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(&Add, kDynamicShared, 1000), cudaSuccess);
+  EXPECT_EQ(cudaKernelSetAttributeForDevice(kernel, kDynamicShared, 2000, 0), cudaSuccess);
+  cudaFuncAttributes attributes = {};
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &Add), cudaSuccess);
+  EXPECT_EQ(attributes.nonPortableClusterSizeAllowed, 3);
+  EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 2000);
+  __cudaUnregisterFatBinary(module);
+}
+
+TEST_F(RuntimeLaunches, ForgetTheLastErrorWhereTheyAreSetOrTellTheirParameters) {
+  void** const module = RegisterVectorKernels();
+  cudaGetLastError();
+  EXPECT_EQ(cudaFuncGetAttributes(nullptr, &Add), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFuncSetCacheConfig(&Add, 0), cudaSuccess);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFuncSetAttribute(&Add, kDynamicShared, 1000), cudaSuccess);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  EXPECT_EQ(cudaFuncGetAttributes(nullptr, &Add), cudaErrorInvalidValue);
+  size_t offset = 0;
+  EXPECT_EQ(cudaFuncGetParamInfo(&Add, 1, &offset, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  __cudaUnregisterFatBinary(module);
+}
+
+TEST_F(RuntimeLaunches, RefuseOtherArgumentsBeforeAFunctionThatIsNone) {
+  const void* const none = &a_;
+  int blocks = 0;
+  size_t size = 0;
+  EXPECT_EQ(cudaFuncGetName(nullptr, none), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFuncSetAttribute(none, 1, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFuncSetAttribute(none, kDynamicShared, -5), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, none, 32, 0, 2),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaOccupancyAvailableDynamicSMemPerBlock(&size, none, 0, 32), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaOccupancyAvailableDynamicSMemPerBlock(&size, none, 8, 0),
+            cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaFuncGetName(nullptr, nullptr), cudaErrorInvalidDeviceFunction);
+}
+
 TEST_F(RuntimeLaunches, SayHowManyClustersFit) {
   void** const module = RegisterVectorKernels();
   cudaLaunchConfig_t config = {{2, 1, 1}, {64, 1, 1}, 0, nullptr, nullptr, 0};
