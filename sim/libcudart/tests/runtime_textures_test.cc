@@ -226,7 +226,9 @@ TEST_F(RuntimeTextures, TexturesGiveBackWhatTheyWereMadeOf) {
   EXPECT_EQ(shown.resType, cudaResourceTypeArray);
   EXPECT_EQ(shown.res.array.array, array_);
   cudaTextureDesc found = {};
+  found.borderColor[3] = 5;
   EXPECT_EQ(cudaGetTextureObjectTextureDesc(&found, object), cudaSuccess);
+  EXPECT_EQ(found.borderColor[3], 0) << "a border that no driver gives back";
   EXPECT_EQ(found.addressMode[0], 1);
   EXPECT_EQ(found.filterMode, 1);
   EXPECT_EQ(found.readMode, cudaReadModeElementType);
