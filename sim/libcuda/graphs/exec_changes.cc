@@ -1,6 +1,7 @@
 #include "sim/libcuda/graphs/exec_changes.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <vector>
 
@@ -111,6 +112,21 @@ bool IsLike(const FillWork& from, const FillWork& to) {
   return from.context == to.context && IsFlat(from.fill) == IsFlat(to.fill);
 }
 
+// A box, too, may stay as it is.
+bool IsLike(const CopyWork& from, const CopyWork& to) {
+  const bool is_same =
+      from.context == to.context && std::memcmp(&from.copy, &to.copy, sizeof(to.copy)) == 0;
+  return is_same || CanBecome(from, to);
+}
+
+bool IsLike(const GraphWork& from, const GraphWork& to) {
+  if (const auto* const fill = std::get_if<FillWork>(&from)) {
+    return IsLike(*fill, std::get<FillWork>(to));
+  }
+  const auto* const copy = std::get_if<CopyWork>(&from);
+  return copy != nullptr ? IsLike(*copy, std::get<CopyWork>(to)) : CanBecome(from, to);
+}
+
 // Another condition may decide; what it is by default goes with it.
 bool UpdateBodies(const ConditionalWork& from, ConditionalWork* to, GraphId node,
                   CUgraphExecUpdateResultInfo* info) {
@@ -144,10 +160,7 @@ bool UpdateGraph(const Graph& graph, Graph* executable, CUgraphExecUpdateResultI
       continue;
     }
     // A fill of rows may only be so all at once.
-    const auto* const fill = std::get_if<FillWork>(&node.work);
-    const bool possible = fill != nullptr ? IsLike(std::get<FillWork>(found->work), *fill)
-                                          : CanBecome(found->work, node.work);
-    if (!possible) {
+    if (!IsLike(found->work, node.work)) {
       *info = {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, HandleOf<CUgraphNode>(id), nullptr};
       return false;
     }

@@ -12,6 +12,8 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, int* status, unsigned 
                                      const void** data, size_t* count);
 cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, const cudaGraphNode_t* before,
                                                 const void* data, size_t count, unsigned int flags);
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo_st* result);
 cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
                               void* data, size_t* count);
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
@@ -178,6 +180,50 @@ TEST_F(RuntimeGraphs, AKernelNodeHasAFunctionOfTheHost) {
   EXPECT_EQ(Result(), 4);
   kernel.func = &count;
   EXPECT_EQ(cudaGraphKernelNodeSetParams(node, &kernel), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+// What is allowed of shared memory counts when the node is made.
+TEST_F(RuntimeGraphs, AKernelNodeKeepsItsSharedMemory) {
+  constexpr int kDynamicShared = 8;
+  int count = kCount;
+  void* arguments[] = {&a_, &b_, &c_, &count};
+  const cudaKernelNodeParams kernel = {&Add, {1, 1, 1}, {32, 1, 1}, 1024, arguments, nullptr};
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(&Add, kDynamicShared, 1000), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), cudaErrorInvalidValue);
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(Result(), 4);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+// A copy of several rows, too, if it is the same.
+TEST_F(RuntimeGraphs, AnUpdateTakesABoxThatStaysAsItIs) {
+  cudaMemcpy3DParms box = {};
+  box.srcPtr = {a_, 4, 4, 4};
+  box.dstPtr = {c_, 4, 4, 4};
+  box.extent = {4, 4, 1};
+  box.kind = cudaMemcpyDeviceToDevice;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddMemcpyNode(&node, graph, nullptr, 0, &box), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+  long result[4] = {};  // a cudaGraphExecUpdateResultInfo
+  const auto info = reinterpret_cast<cudaGraphExecUpdateResultInfo_st*>(result);
+  EXPECT_EQ(cudaGraphExecUpdate(exec, graph, info), cudaSuccess);
+  box.extent.height = 3;
+  ASSERT_EQ(cudaGraphMemcpyNodeSetParams(node, &box), cudaSuccess);
+  EXPECT_EQ(cudaGraphExecUpdate(exec, graph, info), cudaErrorGraphExecUpdateFailure);
   EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
