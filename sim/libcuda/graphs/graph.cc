@@ -38,14 +38,18 @@ GraphNode& Graph::Add(GraphId node, GraphWork work) {
   GraphNode& added = nodes_[node];
   added.work = std::move(work);
   added.root_since = ++last_root_;
+  added.leaf_since = ++last_leaf_;
   return added;
 }
 
 void Graph::Remove(GraphId node) {
   const GraphNode* const removed = Find(node);
   if (removed == nullptr) return;
-  for (const GraphLink& link : removed->dependencies)
-    RemoveLink(&Find(link.node)->dependents, node);
+  for (const GraphLink& link : removed->dependencies) {
+    GraphNode* const before = Find(link.node);
+    RemoveLink(&before->dependents, node);
+    before->leaf_since = ++last_leaf_;
+  }
   for (const GraphLink& link : removed->dependents) {
     GraphNode* const dependent = Find(link.node);
     RemoveLink(&dependent->dependencies, node);
@@ -77,6 +81,7 @@ void Graph::RemoveEdge(GraphId from, GraphId to) {
   RemoveLink(&Find(from)->dependents, to);
   RemoveLink(&Find(to)->dependencies, from);
   Find(to)->root_since = ++last_root_;
+  Find(from)->leaf_since = ++last_leaf_;
 }
 
 std::vector<GraphEdge> Graph::Edges() const {
@@ -98,11 +103,13 @@ std::vector<GraphId> Graph::Roots() const {
 }
 
 std::vector<GraphId> Graph::Leaves() const {
-  std::vector<GraphId> leaves;
-  for (auto at = nodes_.rbegin(); at != nodes_.rend(); ++at) {
-    if (at->second.dependents.empty()) leaves.push_back(at->first);
+  std::map<uint64_t, GraphId, std::greater<>> leaves;
+  for (const auto& [id, node] : nodes_) {
+    if (node.dependents.empty()) leaves[node.leaf_since] = id;
   }
-  return leaves;
+  std::vector<GraphId> latest_first;
+  for (const auto& [since, id] : leaves) latest_first.push_back(id);
+  return latest_first;
 }
 
 std::vector<GraphId> Graph::Order() const {
@@ -134,10 +141,12 @@ std::shared_ptr<Graph> Graph::Copy(const std::function<GraphId(GraphId)>& rename
     copied.original = id;
     copied.enabled = node.enabled;
     copied.root_since = node.root_since;
+    copied.leaf_since = node.leaf_since;
     ForEachInside(copied.work,
                   [&](std::shared_ptr<Graph>& inside) { inside = inside->Copy(rename); });
   }
   copy->last_root_ = last_root_;
+  copy->last_leaf_ = last_leaf_;
   copy->is_of_memory_ = is_of_memory_;
   copy->conditions_ = conditions_;
   for (const auto& [id, node] : nodes_) {

@@ -25,6 +25,7 @@ struct GraphNode {
   GraphId original = 0;                  // of a node of a clone: the node that it is of
   bool enabled = true;                   // in an executable graph
   uint64_t root_since = 0;               // which rises with each root that there is
+  uint64_t leaf_since = 0;               // the same of leaves
 };
 
 bool IsSameData(const cuda_abi::CUgraphEdgeData& a, const cuda_abi::CUgraphEdgeData& b);
@@ -81,6 +82,7 @@ class Graph {
   const GraphId id_;
   const GraphId original_;
   uint64_t last_root_ = 0;
+  uint64_t last_leaf_ = 0;
   bool is_of_memory_ = false;
   Nodes nodes_;
   std::vector<std::shared_ptr<const Condition>> conditions_;

@@ -228,6 +228,32 @@ TEST_F(RuntimeGraphs, AnUpdateTakesABoxThatStaysAsItIs) {
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
+// A node that nothing follows any more is the latest such one, and is paired first.
+TEST_F(RuntimeGraphs, AnUpdatePairsTheLatestLeafFirst) {
+  int count = kCount;
+  void* arguments[] = {&a_, &b_, &c_, &count};
+  const cudaKernelNodeParams kernel = {&Add, {1, 1, 1}, {32, 1, 1}, 0, arguments, nullptr};
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t first = nullptr;
+  cudaGraphNode_t second = nullptr;
+  cudaGraphNode_t behind = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &kernel), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddEmptyNode(&second, graph, nullptr, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddEmptyNode(&behind, graph, &first, 1), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroyNode(behind), cudaSuccess);
+  constexpr int kTypeChanged = 3;
+  long result[4] = {};  // a cudaGraphExecUpdateResultInfo
+  EXPECT_EQ(
+      cudaGraphExecUpdate(exec, graph, reinterpret_cast<cudaGraphExecUpdateResultInfo_st*>(result)),
+      cudaErrorGraphExecUpdateFailure);
+  EXPECT_EQ(static_cast<int>(result[0]), kTypeChanged);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
 TEST_F(RuntimeGraphs, CopyNodesCopyInTheirDirection) {
   const int two = 2;
   const int three = 3;
