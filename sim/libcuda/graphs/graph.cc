@@ -79,7 +79,13 @@ void Graph::AddEdge(const GraphEdge& edge) {
 
 void Graph::RemoveEdge(GraphId from, GraphId to) {
   RemoveLink(&Find(from)->dependents, to);
-  RemoveLink(&Find(to)->dependencies, from);
+  // The last one takes its place, as an H200 does it.
+  std::vector<GraphLink>& dependencies = Find(to)->dependencies;
+  const auto removed = FindLink(dependencies, from);
+  if (removed != dependencies.end()) {
+    *removed = dependencies.back();
+    dependencies.pop_back();
+  }
   Find(to)->root_since = ++last_root_;
   Find(from)->leaf_since = ++last_leaf_;
 }

@@ -16,6 +16,10 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo_st* result);
 cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
                               void* data, size_t* count);
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                        const cudaGraphNode_t* to, const void* data, size_t count);
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, void* data,
+                                         size_t* count);
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                      const cudaGraphNode_t* to, const void* data, size_t count);
 }
@@ -225,6 +229,25 @@ TEST_F(RuntimeGraphs, AnUpdateTakesABoxThatStaysAsItIs) {
   ASSERT_EQ(cudaGraphMemcpyNodeSetParams(node, &box), cudaSuccess);
   EXPECT_EQ(cudaGraphExecUpdate(exec, graph, info), cudaErrorGraphExecUpdateFailure);
   EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+TEST_F(RuntimeGraphs, TheLastDependencyTakesThePlaceOfOneThatIsRemoved) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t before[3] = {};
+  cudaGraphNode_t node = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  for (cudaGraphNode_t& one : before) {
+    ASSERT_EQ(cudaGraphAddEmptyNode(&one, graph, nullptr, 0), cudaSuccess);
+  }
+  ASSERT_EQ(cudaGraphAddEmptyNode(&node, graph, before, 3), cudaSuccess);
+  ASSERT_EQ(cudaGraphRemoveDependencies(graph, &before[0], &node, nullptr, 1), cudaSuccess);
+  cudaGraphNode_t found[2] = {};
+  size_t count = 2;
+  EXPECT_EQ(cudaGraphNodeGetDependencies(node, found, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(found[0], before[2]);
+  EXPECT_EQ(found[1], before[1]);
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
