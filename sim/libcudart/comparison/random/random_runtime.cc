@@ -1,0 +1,91 @@
+// Random programs over the runtime, each in a process of its own: what they ask, and what they are
+// told. The same on each runtime that behaves the same.
+//
+//   random_runtime [FIRST [PROGRAMS [CALLS]]]
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "sim/libcudart/comparison/random/runtime_world.h"
+
+namespace random_runtime {
+namespace {
+
+constexpr unsigned kMostSeconds = 60;
+
+// All that a program leaves in its memory, as numbers.
+void SayContents(RuntimeWorld& world) {
+  for (size_t i = 0; i < world.blocks.size(); ++i) {
+    const Object<char*>& block = world.blocks[i];
+    std::vector<unsigned char> bytes(block.size);
+    world.Say(cudaMemcpy(bytes.data(), block.handle, block.size, cudaMemcpyDeviceToHost),
+              "contents", block.name);
+    uint64_t hash = 14695981039346656037u;
+    for (const unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211u;
+    world.Gave(hash);
+  }
+}
+
+void RunProgram(uint64_t seed, size_t calls) {
+  RuntimeWorld world(seed);
+  Steps steps;
+  for (const Steps& group :
+       {MemorySteps(), PinnedMemorySteps(), CopyMemorySteps(), ManagedMemorySteps(),
+        PoolMemorySteps(), ArrayMemorySteps(), ArrayContentSteps(), TextureObjectSteps(),
+        SymbolMemorySteps(), StreamSteps(), EventSteps(), LaunchSteps(), FunctionSteps(),
+        DeviceSteps(), LibrarySteps(), GraphSteps(), CaptureSteps()}) {
+    steps.insert(steps.end(), group.begin(), group.end());
+  }
+  size_t all = 0;
+  for (const Step& step : steps) all += static_cast<size_t>(step.weight);
+  size_t written = 0;
+  const auto write = [&] {
+    for (; written < world.lines.size(); ++written)
+      std::printf("%s\n", world.lines[written].c_str());
+    std::fflush(stdout);
+  };
+  for (size_t attempts = 0; written < calls && attempts < 20 * calls; ++attempts) {
+    size_t at = world.Below(all);
+    for (const Step& step : steps) {
+      if (at < static_cast<size_t>(step.weight)) {
+        step.run(world);
+        break;
+      }
+      at -= static_cast<size_t>(step.weight);
+    }
+    // What has run by then would be a matter of luck.
+    cudaDeviceSynchronize();
+    write();
+  }
+  world.Say(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  SayContents(world);
+  write();
+}
+
+}  // namespace
+}  // namespace random_runtime
+
+int main(int argc, char** argv) {
+  const auto number = [&](int i, unsigned long long otherwise) {
+    return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
+  };
+  const unsigned long long first = number(1, 1);
+  const unsigned long long end = first + number(2, 20);
+  for (unsigned long long seed = first; seed < end; ++seed) {
+    std::printf("program %llu\n", seed);
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(random_runtime::kMostSeconds);
+      random_runtime::RunProgram(seed, number(3, 300));
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) std::printf("the process ended by %d\n", status);
+  }
+  return 0;
+}
