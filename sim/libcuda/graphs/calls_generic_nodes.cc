@@ -101,7 +101,8 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
       return MakeSemaphores(params.extSem, &work->emplace<AwaitWork>().list);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-      return MakeAlloc(site, driver, *node, params.alloc, &work->emplace<AllocWork>());
+      return MakeAlloc(site, driver, *driver.graphs->Find(parent), *node, params.alloc,
+                       &work->emplace<AllocWork>());
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
       return MakeFree(driver, *driver.graphs->Find(parent), params.free.dptr,
                       &work->emplace<FreeWork>());

@@ -16,7 +16,8 @@ extern "C" CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
   const CUresult added =
       AddNode(site, added_node, params, [&](DriverState& driver, GraphWork* work) {
         AllocWork& made = work->emplace<AllocWork>();
-        const CUresult possible = MakeAlloc(site, driver, added_node, *params, &made);
+        const CUresult possible =
+            MakeAlloc(site, driver, *driver.graphs->Find(graph), added_node, *params, &made);
         address = made.params.dptr;
         return possible;
       });

@@ -89,9 +89,8 @@ bool AreOf(const Graph& graph, const NewNode& node) {
 
 }  // namespace
 
-CUresult MakeAlloc(const CallSite& site, DriverState& driver, const NewNode& node,
+CUresult MakeAlloc(const CallSite& site, DriverState& driver, Graph& graph, const NewNode& node,
                    const CUDA_MEM_ALLOC_NODE_PARAMS& given, AllocWork* made) {
-  Graph& graph = *driver.graphs->Find(node.graph);
   if (!AreOf(graph, node)) return kInvalidValue;
   const CUresult valid = Check(driver, given);
   if (valid != CUDA_SUCCESS) return valid;

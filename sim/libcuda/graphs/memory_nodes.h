@@ -8,8 +8,9 @@
 
 namespace twinmmu::libcuda {
 
-// Check it as the driver does when a node is made. The address is in `made` then.
-CUresult MakeAlloc(const CallSite& site, DriverState& driver, const NewNode& node,
+// Check it as the driver does when a node of `graph` is made, which the program may have destroyed
+// while it captures. The address is in `made` then.
+CUresult MakeAlloc(const CallSite& site, DriverState& driver, Graph& graph, const NewNode& node,
                    const CUDA_MEM_ALLOC_NODE_PARAMS& given, AllocWork* made);
 CUresult MakeFree(DriverState& driver, const Graph& graph, CUdeviceptr address, FreeWork* made);
 

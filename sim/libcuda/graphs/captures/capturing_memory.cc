@@ -15,7 +15,7 @@ Captured CaptureAllocation(const CallSite& site, DriverState& driver, Context& c
       site, driver, context, stream, false, [&](std::optional<GraphWork>* work) -> CUresult {
         *address = 0;
         if (size == 0) return CUDA_SUCCESS;
-        const Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
+        Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
         const NewNode node = {nullptr, HandleOf<CUgraph>(graph.id()), nullptr, nullptr, 0};
         CUDA_MEM_ALLOC_NODE_PARAMS params = {};
         params.poolProps.allocType = static_cast<int>(AllocationType::kPinned);
@@ -23,7 +23,7 @@ Captured CaptureAllocation(const CallSite& site, DriverState& driver, Context& c
                                      context.device.value()};
         params.bytesize = size;
         AllocWork made;
-        const CUresult possible = MakeAlloc(site, driver, node, params, &made);
+        const CUresult possible = MakeAlloc(site, driver, graph, node, params, &made);
         if (possible != CUDA_SUCCESS) return possible;
         *address = made.params.dptr;
         *work = std::move(made);
