@@ -124,11 +124,14 @@ class Records {
   ById records_;
 };
 
-// Of the default stream that a handle names in a context: 0 and 1 name the same one. That of each
-// thread is kept as if there were one thread.
+// 0 and 1 name the default stream of a context, and 2 that of a thread. Others have greater ones.
+inline constexpr uint64_t kPerThreadStream = 2;
+inline constexpr uint64_t kLastDefaultStream = kPerThreadStream;
+
+// Of the default stream that a handle names in a context. That of each thread is kept as if there
+// were one thread.
 inline uint64_t KeyOfDefault(Context& context, cuda_abi::CUstream stream) {
-  constexpr uint64_t kPerThread = 2;
-  const bool of_thread = reinterpret_cast<uintptr_t>(stream) == kPerThread;
+  const bool of_thread = reinterpret_cast<uintptr_t>(stream) == kPerThreadStream;
   return reinterpret_cast<uintptr_t>(context.handle()) + (of_thread ? 1 : 0);
 }
 

@@ -65,9 +65,10 @@ struct CopySide {
     return AddressRange{base, last - base + first.size, Bytes(0)};
   }
   AddressRange All(const CopyShape& shape) const { return Rows(shape, 0, shape.rows()); }
+  DeviceAddress passed() const { return first.base - before; }  // the address that was
   // The same from the address that was passed.
   AddressRange Passed(const CopyShape& shape) const {
-    return AddressRange{first.base - before, All(shape).size + before, Bytes(0)};
+    return AddressRange{passed(), All(shape).size + before, Bytes(0)};
   }
 
  private:

@@ -76,7 +76,7 @@ SimulatedCopies::SimulatedCopies(SimulatorState* state, SimulatedStreams* stream
 
 CopySide::Kind SimulatedCopies::KindOf(const CopySide& side, const CopyShape& shape) const {
   if (side.kind != CopySide::kHost && side.kind != CopySide::kAnywhere) return side.kind;
-  const DeviceAddress passed = side.Passed(shape).base;
+  const DeviceAddress passed = side.passed();
   const LinearAllocation* const linear = mmu_.linear.Find(passed);
   const bool managed = linear != nullptr && linear->managed();
   const bool of_devices = managed || mmu_.OverlapsDevices(side.All(shape));

@@ -20,8 +20,6 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr uint64_t kLastDefaultStream = 2;  // 0, 1 and 2 name default streams
-
 // The identities of the default streams of a device and of a thread; others have greater ones.
 constexpr uint64_t kLegacyStreamId = 1;
 constexpr uint64_t kPerThreadStreamId = 2;
@@ -36,7 +34,7 @@ CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags
 DriverCode FindStream(DriverState& driver, Context& context, CUstream stream,
                       StreamRecord* record) {
   if (ToNumber(stream) <= kLastDefaultStream) {
-    const bool of_thread = ToNumber(stream) == kLastDefaultStream;
+    const bool of_thread = ToNumber(stream) == kPerThreadStream;
     const std::optional<StreamRecord> set =
         driver.streams.default_streams.Find(KeyOfDefault(context, stream));
     *record = StreamRecord{&context, 0, set.has_value() ? set->priority : kLeastPriority,

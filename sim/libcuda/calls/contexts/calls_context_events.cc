@@ -17,7 +17,6 @@ namespace twinmmu::libcuda {
 namespace {
 
 constexpr uint64_t kLegacyStream = 0;
-constexpr uint64_t kPerThreadStream = 2;
 
 // CUexecAffinityParam, of the one type that there is: a number of multiprocessors.
 struct ExecAffinity {

@@ -35,7 +35,6 @@ constexpr unsigned int kIgnoreCoscheduling = 1;  // flags of a split
 constexpr unsigned int kExclusive = 3;  // that one, and the largest clusters that there may be
 
 constexpr unsigned int kDefaultStream = 1;  // the flag that every green context must have
-constexpr uint64_t kPerThreadStream = 2;
 
 // CUdevResource. What the driver keeps in the middle is our own: so that resources are told from
 // what no call here gave.

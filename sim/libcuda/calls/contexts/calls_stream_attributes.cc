@@ -16,7 +16,6 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr uint64_t kLastDefaultStream = 2;
 constexpr int kMaxAccessPolicyWindowSize = 109;  // CUdevice_attribute
 
 // CUaccessPolicyWindow. A miss cannot persist.

@@ -11,7 +11,6 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr uint64_t kLastDefaultStream = 2;
 constexpr unsigned int kKnownFlags = 3;  // that launches do not wait for the other devices' work
 
 }  // namespace

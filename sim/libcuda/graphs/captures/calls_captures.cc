@@ -21,7 +21,6 @@ bool IsMode(CUstreamCaptureMode mode) {
 
 // Whether it is a stream that exists.
 bool IsStream(DriverState& driver, CUstream stream) {
-  constexpr uint64_t kLastDefaultStream = 2;
   return ToNumber(stream) <= kLastDefaultStream ||
          driver.streams.streams.Find(ToNumber(stream)).has_value();
 }
