@@ -69,7 +69,7 @@ function check_include(path, quoted) {
         file !~ /^sim\/libcudart\/tests\/(driver|runtime)_functions_test\.cc$/ &&
         file !~ /^tools\/examples\/kernels\/device\/.*\.cu$/ &&
         file !~ /^tools\/examples\/runtime\/.*\.(cu|h)$/ &&
-        file !~ /^sim\/libcudart\/comparison\/.*\.(cu|h)$/ &&
+        file !~ /^(sim\/libcudart\/comparison|conformance\/runtime)\/.*\.(cu|h)$/ &&
         !(file ~ /^tools\/(examples|run\/testdata)\// && path == "cuda.h"))
       violation("includes CUDA\047s " path ": the build does without the toolkit." \
                 " Use third_party/cuda_abi/; only its own tests compare it with cuda.h," \

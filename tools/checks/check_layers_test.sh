@@ -58,6 +58,7 @@ allowed third_party/cuda_abi/cuda_h_test.cc '<cuda.h>'
 allowed third_party/cuda_abi/cuda_header_facts.cc '<cuda.h>'
 allowed tools/examples/x.c '<cuda.h>'
 allowed tools/run/testdata/x.c '<cuda.h>'
+allowed conformance/runtime/x.h '<cuda_runtime.h>'
 allowed tools/example_workspace/x.cc '"x.h"'
 allowed tools/new_test/template/x.cc '"x.h"'
 

@@ -11,14 +11,6 @@
 namespace twinmmu::abi {
 namespace {
 
-// Types of functions that our cuda.h does not have.
-struct BatchParams {
-  CUcontext context;
-  unsigned int count;
-  CUstreamBatchMemOpParams* operations;
-  unsigned int flags;
-};
-
 constexpr int kBatchType = 12;
 
 constexpr Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const BatchParams*)>

@@ -10,18 +10,13 @@
 
 #include "conformance/abi/abi_fixtures.h"
 #include "conformance/abi/driver_under_test.h"
+#include "conformance/abi/graphs/node_types.h"
 
 namespace twinmmu::abi {
 
 using Nodes = std::vector<CUgraphNode>;
 
-// Types of functions that our cuda.h does not have.
-struct EdgeData {
-  unsigned char from_port;
-  unsigned char to_port;
-  unsigned char type;
-  unsigned char reserved[5];
-};
+// CUgraphExecUpdateResultInfo, which our cuda.h does not have.
 struct UpdateInfo {
   int result;
   CUgraphNode error_node;

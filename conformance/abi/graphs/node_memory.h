@@ -11,26 +11,7 @@
 
 namespace twinmmu::abi {
 
-// Types of functions that our cuda.h does not have.
-struct AllocParams {
-  int type = 1;  // pinned
-  int handle_types = 0;
-  CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-  void* security_attributes = nullptr;
-  size_t most = 0;
-  unsigned short usage = 0;
-  unsigned char reserved[54] = {};
-  const CUmemAccessDesc* grants = nullptr;
-  size_t grant_count = 0;
-  size_t size = 64;
-  CUdeviceptr address = 0;
-};
-struct GenericParams {
-  int type = 0;
-  int reserved0[3] = {};
-  long long of_type[29] = {};
-  long long reserved2 = 0;
-};
+// Of a child node, which our cuda.h does not have.
 struct ChildParams {
   CUgraph graph;
   int ownership;

@@ -1,22 +1,19 @@
-// ProgramWorld: the objects that a random program has made, its dice, and what it has written down.
+// ProgramWorld: the objects that a random program has made.
 
 #ifndef TWINMMU_CONFORMANCE_ABI_RANDOM_PROGRAM_WORLD_H_
 #define TWINMMU_CONFORMANCE_ABI_RANDOM_PROGRAM_WORLD_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <memory>
-#include <random>
 #include <set>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "conformance/abi/driver_under_test.h"
 #include "conformance/abi/pools/pool_test.h"
+#include "conformance/abi/random/random_words.h"
 
 namespace twinmmu::abi {
 
@@ -41,88 +38,20 @@ struct RandomMapping {
   std::string allocation;
 };
 
-template <typename Handle>
-struct RandomObject {
-  std::string name;
-  Handle handle = {};
-  std::string kind;
-};
-
-template <typename Handle>
-class RandomObjects {
+class ProgramWorld : public RandomWords {
  public:
-  explicit RandomObjects(std::string prefix) : prefix_(std::move(prefix)) {}
+  using RandomWords::RandomWords;
 
-  const std::string& Add(Handle handle, std::string kind = "") {
-    live_.push_back({prefix_ + std::to_string(++made_), handle, std::move(kind)});
-    return live_.back().name;
-  }
-  void Remove(const std::string& name) {
-    for (size_t i = 0; i < live_.size(); ++i) {
-      if (live_[i].name == name) return static_cast<void>(live_.erase(live_.begin() + long(i)));
-    }
-  }
-  std::string NameOf(Handle handle) const {
-    for (const auto& object : live_) {
-      if (object.handle == handle) return object.name;
-    }
-    return handle == Handle{} ? "none" : "unknown";
-  }
-  bool empty() const { return live_.empty(); }
-  size_t size() const { return live_.size(); }
-  const RandomObject<Handle>& operator[](size_t i) const { return live_[i]; }
-
- private:
-  const std::string prefix_;
-  std::vector<RandomObject<Handle>> live_;
-  int made_ = 0;
-};
-
-class ProgramWorld {
- public:
-  explicit ProgramWorld(uint64_t seed) : dice_(seed) {}
-
-  // --- Dice
-  size_t Below(size_t end) { return dice_() % end; }
-  bool OneIn(size_t n) { return Below(n) == 0; }
-  template <typename T>
-  T Of(std::initializer_list<T> all) {
-    return all.begin()[Below(all.size())];
-  }
-  template <typename Handle>
-  const RandomObject<Handle>& One(const RandomObjects<Handle>& all) {
-    return all[Below(all.size())];
-  }
-  template <typename T>
-  const T& One(const std::vector<T>& all) {
-    return all[Below(all.size())];
-  }
   const RandomBlock& OneBlock() { return blocks[Below(blocks.size())]; }
   // A part of a block, of at most `most` bytes.
   RandomBlock Part(size_t most = 1 << 16);
   CUstream AnyStream();
 
-  // --- Writing down: a call, its code, and then what it gave if that is 0.
-  template <typename... Words>
-  bool Say(CUresult result, const Words&... words) {
-    std::ostringstream line;
-    ((line << words << ' '), ...);
-    line << "-> " << static_cast<int>(result);
-    lines.push_back(line.str());
-    return result == CUDA_SUCCESS;
-  }
-  template <typename... Words>
-  void Gave(const Words&... words) {
-    std::ostringstream more;
-    ((more << ' ' << words), ...);
-    lines.back() += more.str();
-  }
   // "b3+16", or what the number is where it is small.
   std::string NameOf(CUdeviceptr address) const;
   std::string AddBlock(CUdeviceptr base, size_t size);
   void RemoveBlock(const std::string& name);
 
-  std::vector<std::string> lines;
   std::vector<RandomBlock> blocks;  // of cuMemAlloc and its like
   RandomObjects<CUstream> streams{"s"};
   RandomObjects<CUevent> events{"e"};  // their kind is kShared or empty
@@ -153,15 +82,10 @@ class ProgramWorld {
   std::vector<CUcontext> contexts;  // of all devices
 
  private:
-  std::mt19937_64 dice_;
   int blocks_made_ = 0;
 };
 
-// A kind of call, with how often it is made. It may do nothing where there is no object for it.
-struct RandomStep {
-  int weight;
-  void (*run)(ProgramWorld& world);
-};
+using RandomStep = RandomStepIn<ProgramWorld>;
 using RandomSteps = std::vector<RandomStep>;
 
 // What all programs do.

@@ -20,10 +20,8 @@ void SayContents(ProgramWorld& world) {
   for (const RandomBlock& block : world.blocks) {
     std::vector<unsigned char> bytes(block.size);
     const CUresult result = cuMemcpyDtoH(bytes.data(), block.base, block.size);
-    uint64_t hash = 14695981039346656037u;
-    for (const unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211u;
     world.Say(result, "contents", block.name);
-    world.Gave(hash);
+    world.Gave(HashOfBytes(bytes.data(), bytes.size()));
   }
 }
 
@@ -91,8 +89,6 @@ void Synchronize(ProgramWorld& world) {
 void RunProgram(const RandomProgram& program, FILE* out) {
   ProgramWorld world(program.seed);
   const RandomSteps steps = StepsOf(program);
-  size_t all = 0;
-  for (const RandomStep& step : steps) all += static_cast<size_t>(step.weight);
   size_t written = 0;
   const auto write = [&] {
     for (; written < world.lines.size(); ++written) {
@@ -103,14 +99,7 @@ void RunProgram(const RandomProgram& program, FILE* out) {
   Start(world, program.devices);
   for (int attempts = 0;
        written < static_cast<size_t>(program.calls) && attempts < 20 * program.calls; ++attempts) {
-    size_t at = world.Below(all);
-    for (const RandomStep& step : steps) {
-      if (at < static_cast<size_t>(step.weight)) {
-        step.run(world);
-        break;
-      }
-      at -= static_cast<size_t>(step.weight);
-    }
+    MakeOneOf(steps, world);
     Synchronize(world);
     write();
   }

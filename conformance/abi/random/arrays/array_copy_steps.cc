@@ -80,7 +80,7 @@ void CopyLineOfHost(ProgramWorld& world, const Line& line) {
                        "cuMemcpyAtoHAsync", line.array.name, line.offset, host, line.size, name);
       cuStreamSynchronize(stream);
   }
-  if (read) world.Gave(HashOf(host_to, line.size + 64));
+  if (read) world.Gave(HashOfBytes(host_to, line.size + 64));
 }
 
 void CopyLine(ProgramWorld& world) {

@@ -60,7 +60,7 @@ void Read(ProgramWorld& world) {
   copy.dstPitch = array.row;
   copy.dstHeight = array.rows;
   if (world.Say(cuMemcpy3D(&copy), "cuMemcpy3D", "all", array.name)) {
-    world.Gave(HashOf(bytes.data(), bytes.size()));
+    world.Gave(HashOfBytes(bytes.data(), bytes.size()));
   }
 }
 

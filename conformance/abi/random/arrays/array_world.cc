@@ -146,13 +146,6 @@ std::vector<unsigned char> AnyBytes(ProgramWorld& world, size_t size) {
   return bytes;
 }
 
-uint64_t HashOf(const void* bytes, size_t size) {
-  uint64_t hash = 14695981039346656037u;
-  const auto* const at = static_cast<const unsigned char*>(bytes);
-  for (size_t i = 0; i < size; ++i) hash = (hash ^ at[i]) * 1099511628211u;
-  return hash;
-}
-
 void FillHost(ProgramWorld& world, size_t size) {
   const auto bytes = AnyBytes(world, std::min(size, kHostBytes));
   std::copy(bytes.begin(), bytes.end(), host_from);

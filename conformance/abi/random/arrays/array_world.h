@@ -29,7 +29,6 @@ RandomArray AnyArray(ProgramWorld& world);
 
 // Bytes that depend on the dice.
 std::vector<unsigned char> AnyBytes(ProgramWorld& world, size_t size);
-uint64_t HashOf(const void* bytes, size_t size);
 
 // What a texture or surface object shows.
 struct Shown {

@@ -254,7 +254,7 @@ void CopyBox(ProgramWorld& world) {
   words << WordsOf(to) << " from " << WordsOf(from) << " box " << copy.WidthInBytes << ' '
         << copy.Height << ' ' << copy.Depth;
   const bool done = Do(world, flat, Described(copy, to, from), words.str());
-  if (done && to.host != nullptr) world.Gave(HashOf(host_to, to.Reach(copy) + 64));
+  if (done && to.host != nullptr) world.Gave(HashOfBytes(host_to, to.Reach(copy) + 64));
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ void Damage(ProgramWorld& world, Tensor* tensor) {
 void* PointerTo(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 void SayBits(ProgramWorld& world, const CUtensorMap& map) {
-  world.Gave(HashOf(map.opaque, sizeof(map.opaque)));
+  world.Gave(HashOfBytes(map.opaque, sizeof(map.opaque)));
 }
 
 // And its address replaced, if it is one.

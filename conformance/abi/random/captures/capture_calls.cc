@@ -2,14 +2,15 @@
 
 #include "conformance/abi/abi_fixtures.h"
 #include "conformance/abi/random/captures/capture.h"
+#include "conformance/abi/streams/batch_operations.h"
 
 namespace twinmmu::abi {
 namespace {
 
 constexpr Function<CUresult(CUstream, CUstreamCaptureStatus*, uint64_t*, CUgraph*,
-                            const CUgraphNode**, const NodeEdgeData**, size_t*)>
+                            const CUgraphNode**, const EdgeData**, size_t*)>
     capture_info("cuStreamGetCaptureInfo_v3");
-constexpr Function<CUresult(CUstream, const CUgraphNode*, const NodeEdgeData*, size_t, unsigned)>
+constexpr Function<CUresult(CUstream, const CUgraphNode*, const EdgeData*, size_t, unsigned)>
     update_dependencies("cuStreamUpdateCaptureDependencies_v2");
 constexpr Function<CUresult(int*)> exchange_mode("cuThreadExchangeStreamCaptureMode");
 
@@ -152,8 +153,8 @@ void Capture::WriteWords(const Lane& lane) {
       return;
     default: {
       CUstreamBatchMemOpParams two[] = {
-          MemoryOperation(CU_STREAM_MEM_OP_WRITE_VALUE_32, at, value),
-          MemoryOperation(CU_STREAM_MEM_OP_WRITE_VALUE_32, at + 4, value + 1)};
+          Operation(CU_STREAM_MEM_OP_WRITE_VALUE_32, at, value),
+          Operation(CU_STREAM_MEM_OP_WRITE_VALUE_32, at + 4, value + 1)};
       Say(cuStreamBatchMemOp(lane.stream, 2, two, 0), "cuStreamBatchMemOp", lane.name, word, value);
     }
   }

@@ -11,11 +11,11 @@ namespace twinmmu::abi {
 namespace {
 
 constexpr Function<CUresult(CUstream, int)> begin_capture("cuStreamBeginCapture_v2");
-constexpr Function<CUresult(CUstream, CUgraph, const CUgraphNode*, const NodeEdgeData*, size_t,
+constexpr Function<CUresult(CUstream, CUgraph, const CUgraphNode*, const EdgeData*, size_t,
                             CUstreamCaptureMode)>
     begin_to_graph("cuStreamBeginCaptureToGraph");
 constexpr Function<CUresult(CUstream, CUstreamCaptureStatus*, uint64_t*, CUgraph*,
-                            const CUgraphNode**, const NodeEdgeData**, size_t*)>
+                            const CUgraphNode**, const EdgeData**, size_t*)>
     capture_info("cuStreamGetCaptureInfo_v3");
 constexpr Function<CUresult(int*)> exchange_mode("cuThreadExchangeStreamCaptureMode");
 
@@ -68,7 +68,7 @@ std::vector<CUgraphNode> Capture::NodesIn(CUgraph graph) {
 std::vector<CUgraphNode> Capture::Dependencies(const Lane& lane, CUgraph* graph) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUgraphNode* nodes = nullptr;
-  const NodeEdgeData* data = nullptr;
+  const EdgeData* data = nullptr;
   size_t count = 0;
   capture_info(lane.stream, &status, nullptr, graph, &nodes, &data, &count);
   return std::vector<CUgraphNode>(nodes, nodes + count);
@@ -223,7 +223,7 @@ void Capture::UseGraph(CUgraph graph) {
   edges_of_graph(graph, nullptr, nullptr, nullptr, &count);
   std::vector<CUgraphNode> from(count);
   std::vector<CUgraphNode> to(count);
-  std::vector<NodeEdgeData> data(count);
+  std::vector<EdgeData> data(count);
   if (count != 0) edges_of_graph(graph, from.data(), to.data(), data.data(), &count);
   std::vector<std::pair<long, long>> edges;
   const auto number = [&](CUgraphNode node) {

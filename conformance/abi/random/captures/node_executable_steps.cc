@@ -28,18 +28,18 @@ constexpr Function<CUresult(CUgraphNode, const CUDA_HOST_NODE_PARAMS*)> set_call
     "cuGraphHostNodeSetParams");
 constexpr Function<CUresult(CUgraphNode, CUevent)> set_recorded("cuGraphEventRecordNodeSetEvent");
 constexpr Function<CUresult(CUgraphNode, CUevent)> set_awaited("cuGraphEventWaitNodeSetEvent");
-constexpr Function<CUresult(CUgraphNode, const NodeBatch*)> set_batch(
+constexpr Function<CUresult(CUgraphNode, const BatchParams*)> set_batch(
     "cuGraphBatchMemOpNodeSetParams");
-constexpr Function<CUresult(CUgraphNode, AnyNode*)> set_any("cuGraphNodeSetParams");
+constexpr Function<CUresult(CUgraphNode, GenericParams*)> set_any("cuGraphNodeSetParams");
 constexpr Function<CUresult(CUgraphExec, CUgraphNode, const CUDA_HOST_NODE_PARAMS*)>
     set_call_inside("cuGraphExecHostNodeSetParams");
 constexpr Function<CUresult(CUgraphExec, CUgraphNode, CUevent)> set_recorded_inside(
     "cuGraphExecEventRecordNodeSetEvent");
 constexpr Function<CUresult(CUgraphExec, CUgraphNode, CUevent)> set_awaited_inside(
     "cuGraphExecEventWaitNodeSetEvent");
-constexpr Function<CUresult(CUgraphExec, CUgraphNode, const NodeBatch*)> set_batch_inside(
+constexpr Function<CUresult(CUgraphExec, CUgraphNode, const BatchParams*)> set_batch_inside(
     "cuGraphExecBatchMemOpNodeSetParams");
-constexpr Function<CUresult(CUgraphExec, CUgraphNode, AnyNode*)> set_any_inside(
+constexpr Function<CUresult(CUgraphExec, CUgraphNode, GenericParams*)> set_any_inside(
     "cuGraphExecNodeSetParams");
 constexpr Function<CUresult(CUgraphExec, CUgraphNode, CUgraph)> set_child_inside(
     "cuGraphExecChildGraphNodeSetParams");
@@ -205,7 +205,7 @@ void SetWork(ProgramWorld& world) {
   const CUgraphExec inside = executable != nullptr ? executable->handle : nullptr;
   const std::string of = executable != nullptr ? executable->name : "graph";
   if (world.OneIn(3)) {
-    AnyNode any = AsAnyNode(work, world.context);
+    GenericParams any = AsAnyNode(work, world.context);
     world.Say(inside != nullptr ? set_any_inside(inside, node->handle, &any)
                                 : set_any(node->handle, &any),
               inside != nullptr ? "cuGraphExecNodeSetParams" : "cuGraphNodeSetParams", of,

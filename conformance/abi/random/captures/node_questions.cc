@@ -11,17 +11,18 @@ namespace {
 
 using Nodes = std::vector<CUgraphNode>;
 
-constexpr Function<CUresult(CUgraphNode, NodeAlloc*)> alloc_params("cuGraphMemAllocNodeGetParams");
+constexpr Function<CUresult(CUgraphNode, AllocParams*)> alloc_params(
+    "cuGraphMemAllocNodeGetParams");
 constexpr Function<CUresult(CUgraphNode, CUdeviceptr*)> free_params("cuGraphMemFreeNodeGetParams");
-constexpr Function<CUresult(CUgraphNode, NodeBatch*)> batch_params(
+constexpr Function<CUresult(CUgraphNode, BatchParams*)> batch_params(
     "cuGraphBatchMemOpNodeGetParams");
 constexpr Function<CUresult(CUgraphNode, CUDA_HOST_NODE_PARAMS*)> host_params(
     "cuGraphHostNodeGetParams");
 constexpr Function<CUresult(CUgraphNode, CUevent*)> recorded("cuGraphEventRecordNodeGetEvent");
 constexpr Function<CUresult(CUgraphNode, CUevent*)> awaited("cuGraphEventWaitNodeGetEvent");
-constexpr Function<CUresult(CUgraphNode, CUgraphNode*, NodeEdgeData*, size_t*)> dependencies(
+constexpr Function<CUresult(CUgraphNode, CUgraphNode*, EdgeData*, size_t*)> dependencies(
     "cuGraphNodeGetDependencies_v2");
-constexpr Function<CUresult(CUgraphNode, CUgraphNode*, NodeEdgeData*, size_t*)> dependent_nodes(
+constexpr Function<CUresult(CUgraphNode, CUgraphNode*, EdgeData*, size_t*)> dependent_nodes(
     "cuGraphNodeGetDependentNodes_v2");
 
 std::string NamesOf(const NodeGraph& graph, const Nodes& some) {
@@ -46,7 +47,7 @@ void AskNodes(ProgramWorld& world) {
   if (node == nullptr) return;
   size_t count = 0;
   Nodes found;
-  std::vector<NodeEdgeData> data;
+  std::vector<EdgeData> data;
   const auto ask = [&](const char* name, const std::string& of, const auto& call) {
     count = 0;
     CUresult result = call(nullptr, nullptr);
@@ -57,23 +58,22 @@ void AskNodes(ProgramWorld& world) {
   };
   switch (world.Below(4)) {
     case 0:
-      return ask("cuGraphGetNodes", graph->name, [&](CUgraphNode* all, NodeEdgeData*) {
+      return ask("cuGraphGetNodes", graph->name, [&](CUgraphNode* all, EdgeData*) {
         return cuGraphGetNodes(graph->handle, all, &count);
       });
     case 1:
-      return ask("cuGraphGetRootNodes", graph->name, [&](CUgraphNode* all, NodeEdgeData*) {
+      return ask("cuGraphGetRootNodes", graph->name, [&](CUgraphNode* all, EdgeData*) {
         return cuGraphGetRootNodes(graph->handle, all, &count);
       });
     case 2:
       return ask("cuGraphNodeGetDependencies", node->name,
-                 [&](CUgraphNode* all, NodeEdgeData* of_edges) {
+                 [&](CUgraphNode* all, EdgeData* of_edges) {
                    return dependencies(node->handle, all, of_edges, &count);
                  });
     default:
-      ask("cuGraphNodeGetDependentNodes", node->name,
-          [&](CUgraphNode* all, NodeEdgeData* of_edges) {
-            return dependent_nodes(node->handle, all, of_edges, &count);
-          });
+      ask("cuGraphNodeGetDependentNodes", node->name, [&](CUgraphNode* all, EdgeData* of_edges) {
+        return dependent_nodes(node->handle, all, of_edges, &count);
+      });
   }
 }
 
@@ -84,7 +84,7 @@ void AskEdges(ProgramWorld& world) {
   edges_of_graph(graph->handle, nullptr, nullptr, nullptr, &count);
   Nodes from(count);
   Nodes to(count);
-  std::vector<NodeEdgeData> data(count);
+  std::vector<EdgeData> data(count);
   CUresult result = CUDA_SUCCESS;
   if (count != 0) {
     result = edges_of_graph(graph->handle, from.data(), to.data(), data.data(), &count);
@@ -114,7 +114,7 @@ void AskRarerParams(ProgramWorld& world, const NodeGraph& graph, const NodeOfGra
       return world.Gave(count);
     }
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
-      NodeAlloc told;
+      AllocParams told;
       if (world.Say(alloc_params(node.handle, &told), "cuGraphMemAllocNodeGetParams", node.name)) {
         world.Gave(told.size, told.type, told.grant_count, told.address == graph.allocated);
       }
@@ -128,7 +128,7 @@ void AskRarerParams(ProgramWorld& world, const NodeGraph& graph, const NodeOfGra
       return;
     }
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
-      NodeBatch batch = {};
+      BatchParams batch = {};
       if (!world.Say(batch_params(node.handle, &batch), "cuGraphBatchMemOpNodeGetParams",
                      node.name)) {
         return;

@@ -23,15 +23,15 @@ struct ConditionalParams {
   CUcontext context = nullptr;
   long long rest[26] = {};
 };
-static_assert(sizeof(ConditionalParams) == sizeof(AnyNode));
+static_assert(sizeof(ConditionalParams) == sizeof(GenericParams));
 
-constexpr Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, NodeAlloc*)>
+constexpr Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, AllocParams*)>
     add_alloc("cuGraphAddMemAllocNode");
 constexpr Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUdeviceptr)>
     add_free("cuGraphAddMemFreeNode");
-constexpr Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const NodeBatch*)>
+constexpr Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const BatchParams*)>
     add_batch("cuGraphAddBatchMemOpNode");
-constexpr Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, const NodeEdgeData*, size_t,
+constexpr Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, const EdgeData*, size_t,
                             void*)>
     add_node("cuGraphAddNode_v2");
 constexpr Function<CUresult(uint64_t*, CUgraph, CUcontext, unsigned, unsigned)> make_handle(
@@ -130,7 +130,7 @@ void Add(ProgramWorld& world) {
   const Nodes before = Before(world, *graph, work.type, &after);
   CUgraphNode node = nullptr;
   if (!HasNull(work) && world.OneIn(3)) {
-    AnyNode any = AsAnyNode(work, world.context);
+    GenericParams any = AsAnyNode(work, world.context);
     if (world.OneIn(12)) any.type = 99;
     if (!world.Say(add_node(&node, graph->handle, before.data(), nullptr, before.size(), &any),
                    "cuGraphAddNode", graph->name, after, any.type, work.words)) {
@@ -187,7 +187,7 @@ void Allocate(ProgramWorld& world) {
     }
     return;
   }
-  NodeAlloc params;
+  AllocParams params;
   params.size = world.Of<size_t>({64, 1000, 4096, 100000, 0, size_t{1} << 40});
   params.type = world.OneIn(12) ? 0 : 1;
   params.handle_types = world.OneIn(12) ? 1 : 0;

@@ -4,6 +4,8 @@
 #include <memory>
 #include <sstream>
 
+#include "conformance/abi/streams/batch_operations.h"
+
 namespace twinmmu::abi {
 namespace {
 
@@ -92,13 +94,13 @@ void RollBatch(ProgramWorld& world, NodeWork* work, std::ostream& text) {
   const CUdeviceptr word = NodesOf(world).memory + offset;
   const uint64_t value = world.Below(1000);
   const unsigned int flags = world.OneIn(16) ? 0x80 : 0;
-  work->operations[0] = MemoryOperation(CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value, flags);
+  work->operations[0] = Operation(CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value, flags);
   // It waits for what was just written, and so not at all.
   const int second = world.Of<int>({CU_STREAM_MEM_OP_WAIT_VALUE_32, CU_STREAM_MEM_OP_WRITE_VALUE_64,
                                     CU_STREAM_MEM_OP_WRITE_VALUE_32});
   const bool waits = second == CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  work->operations[1] = MemoryOperation(second, waits ? word : word + 256, value,
-                                        waits ? CU_STREAM_WAIT_VALUE_EQ : 0);
+  work->operations[1] =
+      Operation(second, waits ? word : word + 256, value, waits ? CU_STREAM_WAIT_VALUE_EQ : 0);
   work->batch = {world.OneIn(16) ? nullptr : world.context,
                  static_cast<unsigned>(world.Of({2, 2, 2, 2, 1, 0})), work->operations,
                  world.OneIn(16) ? 1u : 0u};
@@ -142,19 +144,7 @@ const NodeOfGraph* AnyNodeOf(ProgramWorld& world, const NodeGraph* graph) {
 uint64_t HashOf(CUdeviceptr memory, size_t bytes) {
   std::vector<unsigned char> found(bytes);
   cuMemcpyDtoH(found.data(), memory, bytes);
-  uint64_t hash = 14695981039346656037u;
-  for (const unsigned char byte : found) hash = (hash ^ byte) * 1099511628211u;
-  return hash;
-}
-
-CUstreamBatchMemOpParams MemoryOperation(int type, CUdeviceptr address, uint64_t value,
-                                         unsigned int flags) {
-  CUstreamBatchMemOpParams operation = {};
-  operation.waitValue.operation = static_cast<CUstreamBatchMemOpType>(type);
-  operation.waitValue.address = address;
-  operation.waitValue.value64 = value;
-  operation.waitValue.flags = flags;
-  return operation;
+  return HashOfBytes(found.data(), found.size());
 }
 
 void RollWork(ProgramWorld& world, int type, NodeWork* work) {
@@ -225,8 +215,8 @@ bool HasNull(const NodeWork& work) {
   }
 }
 
-AnyNode AsAnyNode(const NodeWork& work, CUcontext context) {
-  AnyNode any;
+GenericParams AsAnyNode(const NodeWork& work, CUcontext context) {
+  GenericParams any;
   any.type = work.type;
   const auto copy = [&](const auto& params) {
     static_assert(sizeof(params) <= sizeof(any.of_type));

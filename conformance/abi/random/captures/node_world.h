@@ -14,44 +14,12 @@
 #include <vector>
 
 #include "conformance/abi/driver_under_test.h"
+#include "conformance/abi/graphs/node_types.h"
 #include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 
-// Types of functions that our cuda.h does not have.
-struct NodeEdgeData {
-  unsigned char from_port;
-  unsigned char to_port;
-  unsigned char type;
-  unsigned char reserved[5];
-};
-struct NodeBatch {
-  CUcontext context;
-  unsigned int count;
-  CUstreamBatchMemOpParams* operations;
-  unsigned int flags;
-};
-struct NodeAlloc {
-  int type = 1;  // pinned
-  int handle_types = 0;
-  CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-  void* security_attributes = nullptr;
-  size_t most = 0;
-  unsigned short usage = 0;
-  unsigned char reserved[54] = {};
-  const CUmemAccessDesc* grants = nullptr;
-  size_t grant_count = 0;
-  size_t size = 64;
-  CUdeviceptr address = 0;
-};
-struct AnyNode {
-  int type = 0;
-  int reserved0[3] = {};
-  long long of_type[29] = {};
-  long long reserved2 = 0;
-};
-
-inline constexpr Function<CUresult(CUgraph, CUgraphNode*, CUgraphNode*, NodeEdgeData*, size_t*)>
+inline constexpr Function<CUresult(CUgraph, CUgraphNode*, CUgraphNode*, EdgeData*, size_t*)>
     edges_of_graph("cuGraphGetEdges_v2");
 
 // What a node is to do, by its type, where it was rolled: pointers lead into it.
@@ -67,7 +35,7 @@ struct NodeWork {
   CUDA_MEMSET_NODE_PARAMS fill = {};
   CUDA_HOST_NODE_PARAMS call = {};
   CUevent event = nullptr;
-  NodeBatch batch = {};
+  BatchParams batch = {};
 
   CUdeviceptr to = 0;
   unsigned int value = 0;
@@ -135,15 +103,13 @@ NodeGraph* AnyGraph(ProgramWorld& world);
 const NodeOfGraph* AnyNodeOf(ProgramWorld& world, const NodeGraph* graph);
 // What so many bytes hold, as a number.
 uint64_t HashOf(CUdeviceptr memory, size_t bytes);
-CUstreamBatchMemOpParams MemoryOperation(int type, CUdeviceptr address, uint64_t value,
-                                         unsigned int flags = 0);
 // Work for a node of that type (kernel, copy, fill, function, event, batch), sometimes impossible.
 void RollWork(ProgramWorld& world, int type, NodeWork* work);
 // "KernelNode".
 const char* NameOfWork(int type);
 // Which only some calls survive.
 bool HasNull(const NodeWork& work);
-AnyNode AsAnyNode(const NodeWork& work, CUcontext context);
+GenericParams AsAnyNode(const NodeWork& work, CUcontext context);
 
 }  // namespace twinmmu::abi
 

@@ -1,6 +1,5 @@
 // Modules of several functions, and what functions say of themselves; and the linker.
 
-#include <algorithm>
 #include <cstring>
 
 #include "conformance/abi/abi_fixtures.h"
@@ -77,7 +76,6 @@ void GetFunction(ProgramWorld& world) {
   }
 }
 
-// The order of functions is the driver's business.
 void List(ProgramWorld& world, const RandomObject<CUmodule>& module) {
   CUfunction functions[8] = {};
   const unsigned room = world.Of({0u, 1u, 8u});
@@ -85,16 +83,7 @@ void List(ProgramWorld& world, const RandomObject<CUmodule>& module) {
                  module.name, room)) {
     return;
   }
-  std::vector<std::string> names;
-  for (const CUfunction function : functions) {
-    const char* name = "";
-    if (function != nullptr && get_name(&name, function) == CUDA_SUCCESS) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  world.Gave(names.size());
-  for (const std::string& name : names) {
-    if (room == 8) world.Gave(name);
-  }
+  GiveNames(world, functions, room, get_name);
 }
 
 void AskModule(ProgramWorld& world) {

@@ -5,7 +5,10 @@
 #ifndef TWINMMU_CONFORMANCE_ABI_RANDOM_KERNELS_LAUNCH_WORLD_H_
 #define TWINMMU_CONFORMANCE_ABI_RANDOM_KERNELS_LAUNCH_WORLD_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "conformance/abi/random/program_world.h"
 
@@ -27,6 +30,23 @@ template <typename Handle>
 void ForgetObjectsOf(RandomObjects<Handle>& objects, const std::string& owner) {
   for (size_t i = objects.size(); i-- > 0;) {
     if (objects[i].kind == owner) objects.Remove(std::string(objects[i].name));
+  }
+}
+
+// The names of what was listed, sorted: the order is the driver's business, and so is which there
+// are where not all had room.
+template <typename Handle, size_t size, typename GetName>
+void GiveNames(ProgramWorld& world, const Handle (&listed)[size], unsigned room,
+               const GetName& get_name) {
+  std::vector<std::string> names;
+  for (const Handle& each : listed) {
+    const char* name = "";
+    if (each != nullptr && get_name(&name, each) == CUDA_SUCCESS) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  world.Gave(names.size());
+  for (const std::string& name : names) {
+    if (room == size) world.Gave(name);
   }
 }
 

@@ -1,7 +1,5 @@
 // Libraries and their kernels.
 
-#include <algorithm>
-
 #include "conformance/abi/abi_fixtures.h"
 #include "conformance/abi/random/kernels/launch_world.h"
 #include "conformance/abi/random/program_world.h"
@@ -91,7 +89,6 @@ void GetKernel(ProgramWorld& world) {
   }
 }
 
-// The order of kernels is the driver's business.
 void List(ProgramWorld& world, const RandomObject<void*>& library) {
   void* kernels[8] = {};
   const unsigned room = world.Of({0u, 1u, 8u});
@@ -99,16 +96,7 @@ void List(ProgramWorld& world, const RandomObject<void*>& library) {
                  library.name, room)) {
     return;
   }
-  std::vector<std::string> names;
-  for (void* const kernel : kernels) {
-    const char* name = "";
-    if (kernel != nullptr && get_name(&name, kernel) == CUDA_SUCCESS) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  world.Gave(names.size());
-  for (const std::string& name : names) {
-    if (room == 8) world.Gave(name);
-  }
+  GiveNames(world, kernels, room, get_name);
 }
 
 void AskLibrary(ProgramWorld& world) {

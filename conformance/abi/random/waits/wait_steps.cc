@@ -6,32 +6,10 @@
 #include "conformance/abi/abi_fixtures.h"
 #include "conformance/abi/random/kernels/launch_world.h"
 #include "conformance/abi/random/program_world.h"
+#include "conformance/abi/streams/batch_operations.h"
 
 namespace twinmmu::abi {
 namespace {
-
-constexpr unsigned kGeq = CU_STREAM_WAIT_VALUE_GEQ;
-constexpr unsigned kEqual = CU_STREAM_WAIT_VALUE_EQ;
-constexpr unsigned kAnd = CU_STREAM_WAIT_VALUE_AND;
-constexpr unsigned kNor = CU_STREAM_WAIT_VALUE_NOR;
-constexpr unsigned kFlush = CU_STREAM_WAIT_VALUE_FLUSH;
-
-CUstreamBatchMemOpParams Operation(int type, CUdeviceptr address, uint64_t value,
-                                   unsigned flags = 0) {
-  CUstreamBatchMemOpParams operation = {};
-  operation.waitValue.operation = static_cast<CUstreamBatchMemOpType>(type);
-  operation.waitValue.address = address;
-  operation.waitValue.value64 = value;
-  operation.waitValue.flags = flags;
-  return operation;
-}
-
-CUstreamBatchMemOpParams Fence(CUstreamBatchMemOpType type, unsigned flags) {
-  CUstreamBatchMemOpParams operation = {};
-  operation.memoryBarrier.operation = type;
-  operation.memoryBarrier.flags = flags;
-  return operation;
-}
 
 struct Word {
   CUdeviceptr address = 0;

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/libcudart/comparison/random/runtime_kernels.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/runtime_kernels.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {
@@ -97,7 +97,7 @@ void GetKernel(RuntimeWorld& world) {
     return;
   }
   const bool known = kernels.NameOf(kernel) != "unknown";
-  world.Gave(known ? kernels.NameOf(kernel) : kernels.Add(kernel, 0, library.name));
+  world.Gave(known ? kernels.NameOf(kernel) : kernels.Add(kernel, library.name));
 }
 
 void AskLibrary(RuntimeWorld& world) {

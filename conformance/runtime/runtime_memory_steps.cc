@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/libcudart/comparison/random/memory_parts.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/memory_parts.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {
@@ -13,7 +13,7 @@ constexpr size_t kMostBlocks = 10;
 void Keep(RuntimeWorld& world, void* memory, size_t size) {
   if (memory == nullptr) return world.Gave("nothing");
   world.Gave(reinterpret_cast<uintptr_t>(memory) % 256,
-             world.blocks.Add(static_cast<char*>(memory), size));
+             world.blocks.Add(static_cast<char*>(memory), "", size));
   cudaMemset(memory, static_cast<int>(world.Below(256)), size);
 }
 

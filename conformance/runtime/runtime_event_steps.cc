@@ -1,7 +1,7 @@
 // Events.
 
-#include "sim/libcudart/comparison/random/runtime_kernels.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/runtime_kernels.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {

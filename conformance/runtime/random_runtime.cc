@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {
@@ -23,9 +23,7 @@ void SayContents(RuntimeWorld& world) {
     std::vector<unsigned char> bytes(block.size);
     world.Say(cudaMemcpy(bytes.data(), block.handle, block.size, cudaMemcpyDeviceToHost),
               "contents", block.name);
-    uint64_t hash = 14695981039346656037u;
-    for (const unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211u;
-    world.Gave(hash);
+    world.Gave(twinmmu::HashOfBytes(bytes.data(), bytes.size()));
   }
 }
 
@@ -39,8 +37,6 @@ void RunProgram(uint64_t seed, size_t calls) {
         DeviceSteps(), LibrarySteps(), GraphSteps(), CaptureSteps()}) {
     steps.insert(steps.end(), group.begin(), group.end());
   }
-  size_t all = 0;
-  for (const Step& step : steps) all += static_cast<size_t>(step.weight);
   size_t written = 0;
   const auto write = [&] {
     for (; written < world.lines.size(); ++written)
@@ -48,14 +44,7 @@ void RunProgram(uint64_t seed, size_t calls) {
     std::fflush(stdout);
   };
   for (size_t attempts = 0; written < calls && attempts < 20 * calls; ++attempts) {
-    size_t at = world.Below(all);
-    for (const Step& step : steps) {
-      if (at < static_cast<size_t>(step.weight)) {
-        step.run(world);
-        break;
-      }
-      at -= static_cast<size_t>(step.weight);
-    }
+    twinmmu::MakeOneOf(steps, world);
     // What has run by then would be a matter of luck.
     cudaDeviceSynchronize();
     write();

@@ -1,6 +1,6 @@
 // Executables of graphs, and objects of the user's.
 
-#include "sim/libcudart/comparison/random/runtime_graphs.h"
+#include "conformance/runtime/runtime_graphs.h"
 
 namespace random_runtime {
 namespace {
@@ -183,9 +183,7 @@ void UseObject(RuntimeWorld& world) {
 uint64_t HashOfSlots() {
   std::vector<unsigned char> bytes(kSlots * kSlotBytes);
   cudaMemcpy(bytes.data(), Graphs().memory, bytes.size(), cudaMemcpyDeviceToHost);
-  uint64_t hash = 14695981039346656037u;
-  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 1099511628211u;
-  return hash;
+  return twinmmu::HashOfBytes(bytes.data(), bytes.size());
 }
 
 Steps GraphExecutableSteps() {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sim/libcudart/comparison/random/memory_parts.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/memory_parts.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {
@@ -15,7 +15,7 @@ alignas(4096) char pages[kPages * kPage];  // to be registered
 
 void Keep(RuntimeWorld& world, void* memory, size_t size) {
   if (memory == nullptr) return world.Gave("nothing");
-  world.Gave(world.pinned.Add(static_cast<char*>(memory), size, "allocated"));
+  world.Gave(world.pinned.Add(static_cast<char*>(memory), "allocated", size));
   std::memset(memory, static_cast<int>(world.Below(256)), size);
 }
 
@@ -67,7 +67,7 @@ void Register(RuntimeWorld& world) {
     return;
   }
   if (world.Say(cudaHostRegister(base, size, flags), "cudaHostRegister", first, size, flags)) {
-    world.Gave(world.pinned.Add(base, size, "registered"));
+    world.Gave(world.pinned.Add(base, "registered", size));
   }
 }
 

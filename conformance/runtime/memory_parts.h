@@ -1,13 +1,13 @@
 // Parts of memory of all kinds, in words, and what is in them.
 
-#ifndef TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_MEMORY_PARTS_H_
-#define TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_MEMORY_PARTS_H_
+#ifndef TWINMMU_CONFORMANCE_RUNTIME_MEMORY_PARTS_H_
+#define TWINMMU_CONFORMANCE_RUNTIME_MEMORY_PARTS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 
@@ -108,4 +108,4 @@ inline void GavePageable(RuntimeWorld& world, const MemoryPart& to) {
 
 }  // namespace random_runtime
 
-#endif  // TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_MEMORY_PARTS_H_
+#endif  // TWINMMU_CONFORMANCE_RUNTIME_MEMORY_PARTS_H_

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "sim/libcudart/comparison/random/runtime_graphs.h"
+#include "conformance/runtime/runtime_graphs.h"
 
 namespace random_runtime {
 namespace {

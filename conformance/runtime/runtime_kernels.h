@@ -1,11 +1,11 @@
 // The kernels of random programs of the runtime.
 
-#ifndef TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_RUNTIME_KERNELS_H_
-#define TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_RUNTIME_KERNELS_H_
+#ifndef TWINMMU_CONFORMANCE_RUNTIME_RUNTIME_KERNELS_H_
+#define TWINMMU_CONFORMANCE_RUNTIME_RUNTIME_KERNELS_H_
 
 #include <string>
 
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 
@@ -41,4 +41,4 @@ cudaStream_t StreamFor(RuntimeWorld& world, std::string* name);
 
 }  // namespace random_runtime
 
-#endif  // TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_RUNTIME_KERNELS_H_
+#endif  // TWINMMU_CONFORMANCE_RUNTIME_RUNTIME_KERNELS_H_

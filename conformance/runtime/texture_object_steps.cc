@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/libcudart/comparison/random/array_parts.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/array_parts.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {
@@ -155,7 +155,7 @@ void CreateTexture(RuntimeWorld& world) {
                                         has_view ? &view : nullptr),
                 "cudaCreateTextureObject", shown.name, ResourceWords(shown.resource), "sampling",
                 SamplingWords(sampling), "view", has_view ? ViewWords(view) : "none", wrong)) {
-    const std::string name = world.textures.Add(texture, 0, shown.name);
+    const std::string name = world.textures.Add(texture, shown.name);
     world.Gave(name);
     made_of[name] = shown.resource;
     has_views[name] = has_view;
@@ -218,7 +218,7 @@ void CreateSurface(RuntimeWorld& world) {
   if (world.Say(cudaCreateSurfaceObject(wrong == 0 ? nullptr : &surface,
                                         wrong == 1 ? nullptr : &shown.resource),
                 "cudaCreateSurfaceObject", shown.name, ResourceWords(shown.resource), wrong)) {
-    const std::string name = world.surfaces.Add(surface, 0, shown.name);
+    const std::string name = world.surfaces.Add(surface, shown.name);
     world.Gave(name);
     made_of[name] = shown.resource;
   }

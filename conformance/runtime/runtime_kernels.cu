@@ -1,6 +1,6 @@
 #include <sstream>
 
-#include "sim/libcudart/comparison/random/runtime_kernels.h"
+#include "conformance/runtime/runtime_kernels.h"
 
 namespace random_runtime {
 

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "sim/libcudart/comparison/random/runtime_kernels.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/runtime_kernels.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 

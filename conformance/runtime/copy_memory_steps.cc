@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/libcudart/comparison/random/memory_parts.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/memory_parts.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/libcudart/comparison/random/array_parts.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/array_parts.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {
@@ -151,8 +151,7 @@ void GaveInfo(RuntimeWorld& world, cudaArray_t array) {
 
 void Ask(RuntimeWorld& world) {
   const bool none = world.arrays.empty() || world.OneIn(12);
-  const Object<cudaArray_t> array =
-      none ? Object<cudaArray_t>{"none", nullptr, 0, ""} : world.One(world.arrays);
+  const Object<cudaArray_t> array = none ? Object<cudaArray_t>{"none"} : world.One(world.arrays);
   cudaChannelFormatDesc channels = {};
   cudaExtent extent = {};
   unsigned flags = 77;

@@ -1,13 +1,13 @@
 // What arrays are made of, and what there is to be made.
 
-#ifndef TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_ARRAY_PARTS_H_
-#define TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_ARRAY_PARTS_H_
+#ifndef TWINMMU_CONFORMANCE_RUNTIME_ARRAY_PARTS_H_
+#define TWINMMU_CONFORMANCE_RUNTIME_ARRAY_PARTS_H_
 
 #include <algorithm>
 #include <map>
 #include <string>
 
-#include "sim/libcudart/comparison/random/memory_parts.h"
+#include "conformance/runtime/memory_parts.h"
 
 namespace random_runtime {
 
@@ -68,4 +68,4 @@ inline cudaChannelFormatDesc AnyChannels(RuntimeWorld& world) {
 
 }  // namespace random_runtime
 
-#endif  // TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_ARRAY_PARTS_H_
+#endif  // TWINMMU_CONFORMANCE_RUNTIME_ARRAY_PARTS_H_

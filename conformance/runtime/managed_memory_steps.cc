@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/libcudart/comparison/random/memory_parts.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/memory_parts.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 namespace {
@@ -69,7 +69,7 @@ void Allocate(RuntimeWorld& world) {
   void* memory = nullptr;
   if (!world.Say(cudaMallocManaged(&memory, size, flags), "cudaMallocManaged", size, flags)) return;
   if (memory == nullptr) return world.Gave("nothing");
-  world.Gave(world.blocks.Add(static_cast<char*>(memory), size, "managed"));
+  world.Gave(world.blocks.Add(static_cast<char*>(memory), "managed", size));
   cudaMemset(memory, static_cast<int>(world.Below(256)), size);
 }
 

@@ -3,15 +3,15 @@
 // Each node writes words that no other writes, so that it does not matter in which order they run;
 // and their memory and events stay for as long as the program.
 
-#ifndef TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_RUNTIME_GRAPHS_H_
-#define TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_RUNTIME_GRAPHS_H_
+#ifndef TWINMMU_CONFORMANCE_RUNTIME_RUNTIME_GRAPHS_H_
+#define TWINMMU_CONFORMANCE_RUNTIME_RUNTIME_GRAPHS_H_
 
 #include <atomic>
 #include <string>
 #include <vector>
 
-#include "sim/libcudart/comparison/random/runtime_kernels.h"
-#include "sim/libcudart/comparison/random/runtime_world.h"
+#include "conformance/runtime/runtime_kernels.h"
+#include "conformance/runtime/runtime_world.h"
 
 namespace random_runtime {
 
@@ -83,4 +83,4 @@ Steps GraphExecutableSteps();
 
 }  // namespace random_runtime
 
-#endif  // TWINMMU_SIM_LIBCUDART_COMPARISON_RANDOM_RUNTIME_GRAPHS_H_
+#endif  // TWINMMU_CONFORMANCE_RUNTIME_RUNTIME_GRAPHS_H_
