@@ -2,6 +2,8 @@
 // told. The same on each runtime that behaves the same.
 //
 //   random_runtime [FIRST [PROGRAMS [CALLS]]]
+//
+// The exit code is 1 if what was told cannot be written, and 2 for other arguments than numbers.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,23 +60,32 @@ void RunProgram(uint64_t seed, size_t calls) {
 }  // namespace random_runtime
 
 int main(int argc, char** argv) {
-  const auto number = [&](int i, unsigned long long otherwise) {
-    return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
-  };
-  const unsigned long long first = number(1, 1);
-  const unsigned long long end = first + number(2, 20);
-  for (unsigned long long seed = first; seed < end; ++seed) {
+  unsigned long long numbers[] = {1, 20, 300};
+  for (int i = 1; i < argc; ++i) {
+    char* end = nullptr;
+    if (i <= 3) numbers[i - 1] = std::strtoull(argv[i], &end, 10);
+    if (end == nullptr || end == argv[i] || *end != '\0') {
+      std::fprintf(stderr, "usage: %s [FIRST [PROGRAMS [CALLS]]]\n", argv[0]);
+      return 2;
+    }
+  }
+  const auto [first, programs, calls] = numbers;
+  for (unsigned long long seed = first; seed < first + programs; ++seed) {
     std::printf("program %llu\n", seed);
     std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
       alarm(random_runtime::kMostSeconds);
-      random_runtime::RunProgram(seed, number(3, 300));
+      random_runtime::RunProgram(seed, calls);
       _exit(0);
     }
     int status = 0;
     waitpid(child, &status, 0);
     if (status != 0) std::printf("the process ended by %d\n", status);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      std::perror("what was told cannot be written");
+      return 1;
+    }
   }
   return 0;
 }
