@@ -59,6 +59,15 @@ class RuntimeGraphs : public testing::Test {
     EXPECT_EQ(cudaMemcpy(&result, c_, sizeof(result), cudaMemcpyDeviceToHost), cudaSuccess);
     return result;
   }
+  // Once, to its end.
+  void RunAndDestroy(cudaGraph_t graph) {
+    cudaGraphExec_t exec = nullptr;
+    ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+    EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+    EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  }
 
   void** const module_;
   cudaStream_t stream_ = nullptr;
@@ -73,13 +82,8 @@ TEST_F(RuntimeGraphs, ACapturedKernelRunsWithTheGraph) {
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
   EXPECT_EQ(Result(), 1);
-  cudaGraphExec_t exec = nullptr;
-  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
-  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
-  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  RunAndDestroy(graph);
   EXPECT_EQ(Result(), 4);
-  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
 // A node knows nothing of the cluster that is set to be required, a launch that is captured does.
@@ -101,13 +105,8 @@ TEST_F(RuntimeGraphs, ALaunchThatIsNotPossibleIsNotCaptured) {
   cudaGraphNode_t node = nullptr;
   ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
   EXPECT_EQ(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), cudaSuccess);
-  cudaGraphExec_t exec = nullptr;
-  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
-  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
-  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  RunAndDestroy(graph);
   EXPECT_EQ(Result(), 4);
-  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
 TEST_F(RuntimeGraphs, AnInvalidCaptureTakesTheGraphThatItGrewInWithIt) {
@@ -196,17 +195,12 @@ TEST_F(RuntimeGraphs, AKernelNodeKeepsItsSharedMemory) {
   const cudaKernelNodeParams kernel = {&Add, {1, 1, 1}, {32, 1, 1}, 1024, arguments, nullptr};
   cudaGraph_t graph = nullptr;
   cudaGraphNode_t node = nullptr;
-  cudaGraphExec_t exec = nullptr;
   ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
   ASSERT_EQ(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), cudaSuccess);
   EXPECT_EQ(cudaFuncSetAttribute(&Add, kDynamicShared, 1000), cudaSuccess);
   EXPECT_EQ(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &kernel), cudaErrorInvalidValue);
-  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
-  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
-  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  RunAndDestroy(graph);
   EXPECT_EQ(Result(), 4);
-  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
 // A copy of several rows, too, if it is the same.
@@ -337,13 +331,8 @@ TEST_F(RuntimeGraphs, CopyNodesKnowVariables) {
   EXPECT_EQ(cudaGraphMemcpyNodeSetParamsToSymbol(nodes[0], &scale, &values[1], sizeof(int), 0,
                                                  cudaMemcpyHostToDevice),
             cudaSuccess);
-  cudaGraphExec_t exec = nullptr;
-  ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
-  EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
-  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  RunAndDestroy(graph);
   EXPECT_EQ(result, 5);
-  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
 TEST_F(RuntimeGraphs, StreamOrderedMemoryIsCaptured) {
