@@ -1,0 +1,249 @@
+// How many blocks of a kernel fit.
+
+#include <algorithm>
+#include <climits>
+#include <optional>
+
+#include "sim/calls/executor/kernel_calls.h"
+#include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/device_attributes.h"
+#include "sim/libcuda/calls/enter.h"
+#include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/functions/found_kernel.h"
+#include "sim/libcuda/calls/launches.h"
+#include "sim/libcuda/modules.h"
+
+namespace twinmmu::libcuda {
+namespace {
+
+// CUdevice_attribute.
+constexpr int kThreadsPerBlock = 1;
+constexpr int kSharedPerBlock = 8;
+constexpr int kWarpSize = 10;
+constexpr int kThreadsPerMultiprocessor = 39;
+constexpr int kSharedPerMultiprocessor = 81;
+constexpr int kRegistersPerMultiprocessor = 82;
+constexpr int kBlocksPerMultiprocessor = 106;
+constexpr int kReservedSharedPerBlock = 111;
+
+constexpr unsigned int kDisableCachingOverride = 1;  // the last of the flags
+
+CUresult CountBlocks(const CallSite& site, int* blocks, CUfunction function, int threads,
+                     size_t dynamic) {
+  const Handle either = Handle::kEither;
+  return EnterKernel(site, function, either, {blocks},
+                     [&](DriverState& driver, const Found& kernel) {
+                       if (threads <= 0) return DriverCode::kInvalidValue;
+                       *blocks = BlocksThatFit(driver, kernel, threads, dynamic);
+                       return DriverCode::kSuccess;
+                     });
+}
+
+using SharedForThreads = size_t (*)(int threads);
+
+// To choose a block, an H200 takes any carveout for the whole, but for none at all.
+LoadedKernel WithWholeCarveout(LoadedKernel kernel) {
+  constexpr int kWhole = 100;
+  std::optional<int>& carveout = kernel.of_function[static_cast<size_t>(KernelSetting::kCarveout)];
+  if (kernel.Get(KernelSetting::kCarveout) > 0) carveout = kWhole;
+  return kernel;
+}
+
+CUresult ChooseBlock(const CallSite& site, int* grid, int* block, CUfunction function,
+                     SharedForThreads shared_for, size_t dynamic, int limit) {
+  const Needed needed = {grid, block};
+  const Handle either = Handle::kEither;
+  return EnterKernel(site, function, either, needed, [&](DriverState& driver, const Found& kernel) {
+    if (limit < 0) return DriverCode::kInvalidValue;
+    const DeviceOrdinal device = kernel.module.device();
+    const int warp = std::max(AttributeOf(driver, device, kWarpSize), 1);
+    const LoadedKernel counted = WithWholeCarveout(kernel);
+    const int most = static_cast<int>(kernel.info->max_threads);
+    int threads = limit == 0 ? most : std::min(limit, most);
+    int best = 0;
+    *grid = *block = 0;
+    for (; threads > 0; threads = (threads - 1) / warp * warp) {
+      size_t shared = dynamic;
+      if (shared_for != nullptr) {
+        const DriverCode called = CallBack(site, [&] { shared = shared_for(threads); });
+        if (called != DriverCode::kSuccess) return called;
+      }
+      const int blocks = BlocksThatFit(driver, counted, threads, shared);
+      if (blocks * threads <= best) continue;
+      best = blocks * threads;
+      *block = threads;
+      *grid = blocks * AttributeOf(driver, device, kAttributeMultiprocessors);
+    }
+    return DriverCode::kSuccess;  // and 0, if no block fits
+  });
+}
+
+// How much of the memory of a multiprocessor is shared memory while a kernel runs: the smallest of
+// some sizes that has what it prefers, and a block of it. As an H200 counts.
+uint64_t SharedMemoryFor(DriverState& driver, const LoadedKernel& kernel, uint64_t block) {
+  constexpr uint64_t kKilobytes[] = {8, 16, 32, 64, 100, 132, 164, 196, 228};
+  constexpr int kPreferL1 = 2;
+  const auto most =
+      static_cast<uint64_t>(AttributeOf(driver, kernel.module.device(), kSharedPerMultiprocessor));
+  const int carveout = kernel.Get(KernelSetting::kCarveout);
+  const int cache = kernel.Get(KernelSetting::kCache);
+  uint64_t wanted = most;
+  if (carveout >= 0) {
+    wanted = most * static_cast<uint64_t>(carveout) / 100;
+  } else if (cache == kPreferL1) {
+    wanted = 0;
+  } else if (cache == CU_FUNC_CACHE_PREFER_EQUAL) {
+    wanted = most / 2;
+  }
+  for (const uint64_t size : kKilobytes) {
+    if (size << 10 >= std::max(wanted, block)) return std::min(size << 10, most);
+  }
+  return most;
+}
+
+constexpr uint32_t kSharedUnit = 128;  // shared memory is given out in units of so many bytes
+
+// Of a block. Where no more than usual is allowed, an H200 counts in 32 bits.
+std::optional<uint64_t> SharedOfBlock(DriverState& driver, const LoadedKernel& kernel,
+                                      size_t dynamic) {
+  const DeviceOrdinal device = kernel.module.device();
+  const auto usual = static_cast<uint64_t>(AttributeOf(driver, device, kSharedPerBlock));
+  const auto allowed = static_cast<uint64_t>(kernel.Get(KernelSetting::kDynamicShared));
+  const auto all = static_cast<uint32_t>(kernel.info->shared_bytes + dynamic);
+  const uint32_t rounded = (all + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
+  if (allowed > usual ? dynamic > allowed : rounded > usual) return std::nullopt;
+  return uint64_t{rounded} +
+         static_cast<uint64_t>(AttributeOf(driver, device, kReservedSharedPerBlock));
+}
+
+// That each of so many blocks which fit may have. There is always room for one.
+size_t DynamicSharedFor(DriverState& driver, const LoadedKernel& kernel, int blocks) {
+  const uint64_t most =
+      static_cast<uint64_t>(AttributeOf(driver, kernel.module.device(), kSharedPerMultiprocessor));
+  const uint64_t block = SharedOfBlock(driver, kernel, 0).value_or(0);
+  const uint64_t room = blocks == 1 ? most : SharedMemoryFor(driver, kernel, block);
+  const uint64_t each = room / static_cast<uint64_t>(blocks) / kSharedUnit * kSharedUnit;
+  const auto allowed = static_cast<uint64_t>(kernel.Get(KernelSetting::kDynamicShared));
+  return std::min(each - std::min(each, kernel.info->shared_bytes), allowed);
+}
+
+}  // namespace
+
+int BlocksThatFit(DriverState& driver, const LoadedKernel& kernel, int threads, size_t dynamic) {
+  const DeviceOrdinal device = kernel.module.device();
+  const auto has = [&](int attribute) { return AttributeOf(driver, device, attribute); };
+  const int warp = std::max(has(kWarpSize), 1);
+  if (threads <= 0 || threads > has(kThreadsPerBlock)) return 0;
+  const int rounded = (threads + warp - 1) / warp * warp;
+  if (rounded > has(kThreadsPerBlock)) return 0;
+  int blocks = has(kThreadsPerMultiprocessor) / rounded;
+  blocks = std::min(blocks, has(kBlocksPerMultiprocessor));
+  blocks =
+      std::min(blocks, has(kRegistersPerMultiprocessor) / (rounded * RegistersOf(*kernel.info)));
+  const std::optional<uint64_t> each = SharedOfBlock(driver, kernel, dynamic);
+  if (!each.has_value()) return 0;
+  if (*each == 0) return blocks;
+  const uint64_t room = SharedMemoryFor(driver, kernel, *each) / *each;
+  return static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(blocks), room));
+}
+
+uint64_t BlocksOnDevice(DriverState& driver, const LoadedKernel& kernel, int threads,
+                        size_t dynamic) {
+  const int multiprocessors =
+      AttributeOf(driver, kernel.module.device(), kAttributeMultiprocessors);
+  return static_cast<uint64_t>(BlocksThatFit(driver, kernel, threads, dynamic)) *
+         static_cast<uint64_t>(multiprocessors);
+}
+
+extern "C" CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
+                                                                int threads, size_t dynamic) {
+  return CountBlocks(TWINMMU_HERE, blocks, function, threads, dynamic);
+}
+
+extern "C" CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, CUfunction function, int threads, size_t dynamic, unsigned int flags) {
+  const CallSite site = TWINMMU_HERE;
+  if (flags > kDisableCachingOverride) {
+    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
+  }
+  return CountBlocks(site, blocks, function, threads, dynamic);
+}
+
+extern "C" CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction function,
+                                                     SharedForThreads shared_for, size_t dynamic,
+                                                     int limit) {
+  return ChooseBlock(TWINMMU_HERE, grid, block, function, shared_for, dynamic, limit);
+}
+
+extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block,
+                                                              CUfunction function,
+                                                              SharedForThreads shared_for,
+                                                              size_t dynamic, int limit,
+                                                              unsigned int flags) {
+  if (flags > kDisableCachingOverride) {
+    return EnterAlways(TWINMMU_HERE, [] { return DriverCode::kInvalidValue; });
+  }
+  return ChooseBlock(TWINMMU_HERE, grid, block, function, shared_for, dynamic, limit);
+}
+
+// Calls body(kernel, form, cluster, blocks) with the form of a launch, its cluster, and how many of
+// its blocks there can be at once.
+template <typename Body>
+CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
+                       const CUlaunchConfig* config, const Body& body) {
+  return EnterInContext(site, {result, config}, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<Found> kernel =
+        FindKernel(site, driver, context, function, Handle::kEither);
+    if (!kernel.ok()) return ToResult(kernel.status());
+    LaunchConfig launch;
+    LaunchForm form;
+    const DriverCode read = ReadAttributes(*config, &launch, &form);
+    if (read != DriverCode::kSuccess) return ToResult(read);
+    const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
+        *kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, form);
+    if (!cluster.ok()) return ToResult(cluster.status());
+    const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
+    if (threads == 0) return ToResult(DriverCode::kInvalidValue);
+    body(*kernel, form, *cluster,
+         BlocksOnDevice(driver, *kernel, static_cast<int>(std::min<uint64_t>(threads, INT_MAX)),
+                        config->sharedMemBytes));
+    return CUDA_SUCCESS;
+  });
+}
+
+// As an H200 says, whatever the kernel needs, if a block of it fits.
+extern "C" CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function,
+                                                       const CUlaunchConfig* config) {
+  return EnterClusters(TWINMMU_HERE, size, function, config,
+                       [&](const Found& kernel, const LaunchForm&, const Dim3&, uint64_t blocks) {
+                         const int most = kernel.Get(KernelSetting::kLargeClusters) != 0 ? 16 : 8;
+                         *size = blocks != 0 ? most : 0;
+                       });
+}
+
+// Any blocks make a cluster here; on a device only those of one group of multiprocessors, so that
+// an H100 has somewhat fewer of the larger ones.
+extern "C" CUresult cuOccupancyMaxActiveClusters(int* count, CUfunction function,
+                                                 const CUlaunchConfig* config) {
+  return EnterClusters(
+      TWINMMU_HERE, count, function, config,
+      [&](const Found& kernel, const LaunchForm& form, const Dim3& cluster, uint64_t blocks) {
+        const bool said = form.cluster.has_value() || kernel.info->cluster[0] != 0;
+        const uint64_t each = uint64_t{cluster.x} * cluster.y * cluster.z;
+        *count = said ? static_cast<int>(blocks / each) : 0;
+      });
+}
+
+extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUfunction function,
+                                                            int blocks, int threads) {
+  return EnterKernel(TWINMMU_HERE, function, Handle::kEither, {dynamic},
+                     [&](DriverState& driver, const Found& kernel) {
+                       if (blocks <= 0 || threads <= 0) return DriverCode::kInvalidValue;
+                       if (blocks > BlocksThatFit(driver, kernel, threads, 0))
+                         return DriverCode::kInvalidValue;
+                       *dynamic = DynamicSharedFor(driver, kernel, blocks);
+                       return DriverCode::kSuccess;
+                     });
+}
+
+}  // namespace twinmmu::libcuda
