@@ -57,7 +57,7 @@ class Duplicated : public Real {
   using Real::Real;
   CALL(GetHandleForAddressRange) override {
     const absl::StatusOr<int> given = Real::GetHandleForAddressRange(device, range, type, flags);
-    if (given.ok()) dup(*given);
+    if (given.ok()) fcntl(*given, F_DUPFD_CLOEXEC, 0);
     return given;
   }
 };

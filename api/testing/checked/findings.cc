@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace twinmmu::checked {
@@ -12,12 +13,10 @@ using Kind = DiagnosticKind;
 constexpr DeviceAddress kLastAddress(~uint64_t{0});
 
 Finding OnlyIfRefused(Finding finding) {
-  finding.if_passed.reset();
-  return finding;
+  return {finding.misuse, std::move(finding.if_refused), std::nullopt, std::move(finding.history)};
 }
 Finding OnlyIfPassed(Finding finding) {
-  finding.if_refused.reset();
-  return finding;
+  return {finding.misuse, std::nullopt, std::move(finding.if_passed), std::move(finding.history)};
 }
 
 // --- Handles
