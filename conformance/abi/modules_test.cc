@@ -560,6 +560,20 @@ TEST_F(SharedMemorySizesTest, ABlockIsChosenAsIfAnyCarveoutWereTheWhole) {
   }
 }
 
+// What the kernel itself declares counts, too.
+TEST_F(SharedMemorySizesTest, AFunctionMayHaveMoreThanUsualWithItsOwn) {
+  CUmodule module = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module,
+                             ".version 7.0\n.target sm_70\n.address_size 64\n"
+                             ".visible .entry k() { .shared .b8 own[4096]; ret; }\n"),
+            CUDA_SUCCESS);
+  ASSERT_EQ(GetFunction("cuModuleGetFunction")(&add_, module, "k"), CUDA_SUCCESS);
+  Set(kMostDynamicShared, 48 << 10);
+  EXPECT_EQ(Blocks(48 << 10), 4);
+  EXPECT_EQ(Blocks((48 << 10) + 1), 0);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
 // Of what is asked for 32 bits count, unless the function may have more than usual.
 TEST_F(SharedMemorySizesTest, TheUsualSizeIsForAllFunctions) {
   for (const int allowed : {48 << 10, 1024, 0}) {

@@ -192,6 +192,12 @@ TEST_F(ArrayCopiesTest, EndWithTheArray) {
   EXPECT_EQ(cuMemcpy2D(&copy), CUDA_ERROR_INVALID_VALUE);
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(ArrayCopiesTest, OfNothingMayBeginAnywhere) {
+  EXPECT_EQ(cuMemcpyAtoA(row_, SIZE_MAX - 3, row_, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpyAtoA(row_, 0, row_, 128, 0), CUDA_SUCCESS);
+}
+
 TEST_F(ArrayCopiesTest, NeedMemoryAtTheOtherEnd) {
   EXPECT_EQ(cuMemcpyAtoD(0, row_, 0, 4), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemcpyDtoA(row_, 0, 0, 4), CUDA_ERROR_INVALID_VALUE);

@@ -49,6 +49,14 @@ absl::Status BoxCopies::Refuse(const char* call, const char* reason) {
   return guard_.Guard(call, [&] { return Impossible(state_, call, reason); });
 }
 
+bool BoxCopies::IsMapped(const BoxEnd& end) const {
+  if (end.memory == BoxEnd::kHost) return false;
+  const std::shared_lock lock(state_.mmu.mutex);
+  const LinearAllocation* const linear = state_.mmu.linear.Find(end.base);
+  return linear != nullptr ? linear->kind == LinearKind::kPool
+                           : state_.mmu.MappingAt(end.base) != nullptr;
+}
+
 absl::StatusOr<CopySide> BoxCopies::RowsOf(const char* call, const char* side, const BoxEnd& end,
                                            const CopyShape& shape) {
   if (end.base == DeviceAddress(0)) return Impossible(state_, call, side, ": the memory is null");
@@ -60,12 +68,12 @@ absl::StatusOr<CopySide> BoxCopies::RowsOf(const char* call, const char* side, c
     return Impossible(state_, call, side, ": the rows end beyond all addresses");
   }
   if (end.pitch == 0) given.pitch = row;
-  if (given.pitch < row) {
+  if (given.pitch < row && (given.pitch < shape.width || !IsMapped(end))) {
     return Impossible(state_, call, side, ": pitch ", end.pitch, " is smaller than a row of ",
                       shape.width, " bytes at ", end.offset.x);
   }
   if (end.height == 0) given.height = rows;
-  if (given.height < rows) {
+  if (given.height < rows && (given.height < shape.height || !IsMapped(end))) {
     return Impossible(state_, call, side, ": height ", end.height, " is smaller than a layer of ",
                       shape.height, " rows at ", end.offset.y);
   }

@@ -128,7 +128,8 @@ CUresult CopyBox(const CallSite& site, const Description* description, OnStream.
   });
 }
 
-// Bytes of the first row of an array, and of other memory or another array.
+// Bytes of the first row of an array, and of other memory or another array. Where none begin does
+// not matter, as on an H200.
 class RowCopy {
  public:
   explicit RowCopy(size_t size) {
@@ -139,7 +140,7 @@ class RowCopy {
   RowCopy& FromArray(CUarray array, size_t offset) {
     copy_.srcMemoryType = CU_MEMORYTYPE_ARRAY;
     copy_.srcArray = array;
-    copy_.srcXInBytes = offset;
+    copy_.srcXInBytes = copy_.WidthInBytes == 0 ? 0 : offset;
     return *this;
   }
   RowCopy& FromDevice(CUdeviceptr address) {
@@ -155,7 +156,7 @@ class RowCopy {
   RowCopy& ToArray(CUarray array, size_t offset) {
     copy_.dstMemoryType = CU_MEMORYTYPE_ARRAY;
     copy_.dstArray = array;
-    copy_.dstXInBytes = offset;
+    copy_.dstXInBytes = copy_.WidthInBytes == 0 ? 0 : offset;
     return *this;
   }
   RowCopy& ToDevice(CUdeviceptr address) {

@@ -111,7 +111,8 @@ std::optional<uint64_t> SharedOfBlock(DriverState& driver, const LoadedKernel& k
   const auto allowed = static_cast<uint64_t>(kernel.Get(KernelSetting::kDynamicShared));
   const auto all = static_cast<uint32_t>(kernel.info->shared_bytes + dynamic);
   const uint32_t rounded = (all + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
-  if (allowed > usual ? dynamic > allowed : rounded > usual) return std::nullopt;
+  const bool more = allowed + kernel.info->shared_bytes > usual;
+  if (more ? dynamic > allowed : rounded > usual) return std::nullopt;
   return uint64_t{rounded} +
          static_cast<uint64_t>(AttributeOf(driver, device, kReservedSharedPerBlock));
 }
