@@ -148,6 +148,7 @@ template <typename By>
 TWINMMU_INLINE cudaError_t CopyBytesTo(const By& by, cudaArray_t to, size_t x, size_t y,
                                        const void* from, size_t size, cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
+    if (size == 0) return cudaSuccess;
     if (!MayWriteVariable(kind)) return cudaErrorInvalidMemcpyDirection;
     Position position = {};
     const cudaError_t error = Find(to, x, y, &position);
@@ -164,6 +165,7 @@ template <typename By>
 TWINMMU_INLINE cudaError_t CopyBytesFrom(const By& by, void* to, const cudaArray* from, size_t x,
                                          size_t y, size_t size, cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
+    if (size == 0) return cudaSuccess;
     if (!MayReadVariable(kind)) return cudaErrorInvalidMemcpyDirection;
     Position position = {};
     const cudaError_t error = Find(from, x, y, &position);

@@ -49,7 +49,11 @@ TWINMMU_INLINE cudaError_t Launch(const void* function, const twinmmu_dim3& grid
   return InContext([&] {
     cudaKernel_t kernel = nullptr;
     const cudaError_t error = FindKernel(function, &kernel);
-    return error == cudaSuccess ? LaunchKernel(kernel, grid, block, shared, launch) : error;
+    if (error != cudaSuccess && error != cudaErrorInvalidResourceHandle) return error;
+    const cudaError_t launched = LaunchKernel(kernel, grid, block, shared, launch);
+    // That a capture was invalidated counts before what is taken for a kernel and is none.
+    const bool is_told = error == cudaSuccess || launched == cudaErrorStreamCaptureInvalidated;
+    return is_told ? launched : error;
   });
 }
 
