@@ -31,7 +31,7 @@ const Traits& TraitsOf();
 //
 //   if (RanInNewProcess()) return;
 class NewProcessTest : public testing::Test {
- protected:
+ public:
   // Runs the current test alone in another process, with these variables ("NAME=VALUE") in its
   // environment. False: this is that process.
   static bool RanInNewProcess(const std::vector<std::string>& environment = {});

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "conformance/abi/abi_fixtures.h"
+#include "gmock/gmock.h"
 
 namespace twinmmu::abi {
 namespace {
+
+using ::testing::AnyOf;
 
 constexpr CUresult kInvalidImage = CUDA_ERROR_INVALID_IMAGE;
 constexpr int kPtx = 1;  // CU_JIT_INPUT_PTX
@@ -159,33 +162,31 @@ TEST_F(LinkingTest, WhatIsPrivateToATextStaysApart) {
 
 // What stands for a symbol that is missing, or there twice; after certain other failures in the
 // process, UNKNOWN.
-bool IsLinkFailure(CUresult result) {
-  return result == static_cast<CUresult>(300) || result == CUDA_ERROR_UNKNOWN;
-}
+auto IsLinkFailure() { return AnyOf(static_cast<CUresult>(300), CUDA_ERROR_UNKNOWN); }
 
 TEST_F(LinkingTest, AFunctionThatIsNowhereDefinedIsNamed) {
   ASSERT_EQ(Add(kKernel, "first"), CUDA_SUCCESS);
-  EXPECT_TRUE(IsLinkFailure(Link()));
+  EXPECT_THAT(Link(), IsLinkFailure());
   EXPECT_NE(Log().find("helper"), std::string::npos) << Log();
   EXPECT_NE(Log().find("value"), std::string::npos) << Log();
   EXPECT_EQ(Add(kDefinitions), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_TRUE(IsLinkFailure(Link()));
+  EXPECT_THAT(Link(), IsLinkFailure());
 }
 
 TEST_F(LinkingTest, AVariableThatIsNotUsedMustBeDefined) {
   ASSERT_EQ(Add(kHeader + ".extern .global .align 4 .u32 nowhere;\n"
                           ".visible .entry kernel(.param .u64 out) { ret; }\n"),
             CUDA_SUCCESS);
-  EXPECT_TRUE(IsLinkFailure(Link()));
+  EXPECT_THAT(Link(), IsLinkFailure());
   EXPECT_NE(Log().find("nowhere"), std::string::npos) << Log();
 }
 
 TEST_F(LinkingTest, ASymbolThatIsThereTwiceIsNamedWhenItIsAdded) {
   ASSERT_EQ(Add(kDefinitions, "first"), CUDA_SUCCESS);
-  EXPECT_TRUE(IsLinkFailure(Add(kDefinitions, "second")));
+  EXPECT_THAT(Add(kDefinitions, "second"), IsLinkFailure());
   EXPECT_NE(Log().find("helper"), std::string::npos) << Log();
   EXPECT_NE(Log().find("second"), std::string::npos) << Log();
-  EXPECT_TRUE(IsLinkFailure(Link()));
+  EXPECT_THAT(Link(), IsLinkFailure());
 }
 
 TEST_F(LinkingTest, AVariableHasOneSizeAndOneSpace) {
@@ -194,7 +195,7 @@ TEST_F(LinkingTest, AVariableHasOneSizeAndOneSpace) {
     TearDown();
     SetUp();
     ASSERT_EQ(Add(kKernel), CUDA_SUCCESS);
-    EXPECT_TRUE(IsLinkFailure(Add(kHeader + other + kHelper)));
+    EXPECT_THAT(Add(kHeader + other + kHelper), IsLinkFailure());
     EXPECT_NE(Log().find("value"), std::string::npos) << Log();
   }
 }

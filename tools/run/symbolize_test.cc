@@ -49,7 +49,7 @@ std::string ThisProgram() {
 class SymbolizeTest : public ::testing::Test {
  protected:
   SymbolizeTest() : folder_(::testing::TempDir() + "/symbolizeXXXXXX"), path_(getenv("PATH")) {
-    mkdtemp(folder_.data());
+    if (mkdtemp(folder_.data()) == nullptr) ADD_FAILURE() << "no folder " << folder_;
   }
   ~SymbolizeTest() override { setenv("PATH", path_.c_str(), 1); }
 

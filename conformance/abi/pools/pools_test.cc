@@ -121,7 +121,7 @@ TEST_F(PoolTest, MemoryOutlivesItsPool) {
   EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
   EXPECT_EQ(destroy_pool(pool), CUDA_SUCCESS);
   EXPECT_EQ(get_attribute(pool, kUsed, &value), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuMemsetD8(address, 1, kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8Async(address, 1, kMiB, stream_), CUDA_SUCCESS);
   EXPECT_EQ(free_async(address, stream_), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
   EXPECT_EQ(FreeMemory(), free);
