@@ -47,6 +47,7 @@ Context* Contexts::Find(cuda_abi::CUcontext handle) const {
 void Contexts::Enliven(Context& context) {
   const std::lock_guard lock(context.mutex);
   context.limits.clear();
+  context.stack_bytes = Context::kUsualStack;
   context.uses_heap = false;
   context.id = ++last_id_;
   context.alive = true;

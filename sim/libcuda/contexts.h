@@ -4,6 +4,7 @@
 #define TWINMMU_SIM_LIBCUDA_CONTEXTS_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,8 @@ namespace twinmmu::libcuda {
 // A context that was given out, primary or created. It is never freed, so that a dead one is told
 // from a live one; a primary one comes back to life when it is retained again.
 struct Context {
+  static constexpr size_t kUsualStack = 1024;
+
   Context(DeviceOrdinal of_device, bool is_primary) : device(of_device), primary(is_primary) {}
 
   const DeviceOrdinal device;
@@ -27,10 +30,11 @@ struct Context {
   std::atomic<unsigned int> flags{0};
   std::atomic<unsigned int> primary_flags{0};  // by cuDevicePrimaryCtxSetFlags
   std::atomic<int> cache_config{0};
-  std::atomic<bool> uses_heap{false};  // a kernel that may call malloc was launched
-  std::atomic<uint64_t> id{0};         // not 0 once it has lived
-  uint64_t retained = 0;               // primary; guarded by Contexts
-  std::atomic<int64_t> attached{0};    // created: by cuCtxAttach, until cuCtxDetach
+  std::atomic<bool> uses_heap{false};            // a kernel that may call malloc was launched
+  std::atomic<size_t> stack_bytes{kUsualStack};  // of a thread: CU_LIMIT_STACK_SIZE, rounded up
+  std::atomic<uint64_t> id{0};                   // not 0 once it has lived
+  uint64_t retained = 0;                         // primary; guarded by Contexts
+  std::atomic<int64_t> attached{0};              // created: by cuCtxAttach, until cuCtxDetach
   // Of a green context: the primary one, whose memory and streams are its own too, and how many
   // multiprocessors of it are its own.
   Context* whole = nullptr;

@@ -240,6 +240,7 @@ inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_ERROR = 1;
 inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2;
 inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3;
 inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED = 5;
+inline constexpr CUgraphExecUpdateResult CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED = 8;
 
 struct CUgraphExecUpdateResultInfo {
   CUgraphExecUpdateResult result;

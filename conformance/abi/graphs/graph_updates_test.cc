@@ -10,6 +10,7 @@ enum Result {
   kTopologyChanged = 2,
   kTypeChanged = 3,
   kParametersChanged = 5,
+  kAttributesChanged = 8,
 };
 
 // An executable graph: a kernel, a fill, a host function, one behind the other. And another graph.
@@ -117,6 +118,18 @@ TEST_F(GraphUpdatesTest, LeavesAreCountedBeforeTheirTypesAreLookedAt) {
   const CUgraphExec with_three_leaves = Instantiate(three);
   EXPECT_EQ(update(with_three_leaves, graph_, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   EXPECT_EQ(info.result, kTopologyChanged);
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(GraphUpdatesTest, AKernelStaysCooperativeOrNot) {
+  const Function<CUresult(CUgraphNode, int, const int*)> set_attribute(
+      "cuGraphKernelNodeSetAttribute");
+  constexpr int kCooperative = 2;
+  const CUgraphNode kernel = AddKernel(other_, add_, 50);
+  AddHost(other_, {AddFill(other_, FillOf(memory_ + 64, 7), {kernel})});
+  const int value[16] = {1};
+  EXPECT_EQ(set_attribute(kernel, kCooperative, value), CUDA_SUCCESS);
+  ExpectRefused(kAttributesChanged, kernel);
 }
 
 TEST_F(GraphUpdatesTest, AMissingEdgeIsAnotherTopology) {

@@ -63,17 +63,39 @@ TEST_F(NodeSettingsGraphTest, AFillHasAnotherValue) {
   EXPECT_EQ(Number(), 27u);
 }
 
-// Source: an H200 with driver 580.159.
-TEST_F(NodeSettingsGraphTest, AFillOfRowsStaysInAnExecutableGraph) {
+// Source: an H200 with driver 580.159; as the one below.
+TEST_F(NodeSettingsGraphTest, AFillOfRowsMovesInAnExecutableGraph) {
   CUDA_MEMSET_NODE_PARAMS rows = FillOf(memory_, 3);
   rows.height = 2;
   rows.pitch = 64;
   const CUgraphNode node = AddFill(rows);
   const CUgraphExec executable = Instantiate();
-  EXPECT_EQ(set_fill_of_executable(executable, node, &rows, context_), CUDA_ERROR_INVALID_VALUE);
+  rows.dst += 64;
+  rows.value = 9;
+  EXPECT_EQ(set_fill_of_executable(executable, node, &rows, context_), CUDA_SUCCESS);
   EXPECT_EQ(set_fill(node, &rows), CUDA_SUCCESS);
   UpdateInfo info = {};
   EXPECT_EQ(update(executable, graph_, &info), CUDA_SUCCESS);
+}
+
+TEST_F(NodeSettingsGraphTest, TheRowsOfAFillInAnExecutableGraphStayAsTheyAre) {
+  CUDA_MEMSET_NODE_PARAMS rows = FillOf(memory_, 3);
+  rows.height = 2;
+  rows.pitch = 64;
+  const CUgraphNode node = AddFill(rows);
+  const CUgraphExec executable = Instantiate();
+  for (const auto change : {+[](CUDA_MEMSET_NODE_PARAMS& fill) { fill.height = 1; },
+                            +[](CUDA_MEMSET_NODE_PARAMS& fill) { fill.height = 3; },
+                            +[](CUDA_MEMSET_NODE_PARAMS& fill) { fill.pitch = 128; },
+                            +[](CUDA_MEMSET_NODE_PARAMS& fill) { fill.width = 8; },
+                            +[](CUDA_MEMSET_NODE_PARAMS& fill) { fill.elementSize = 1; }}) {
+    CUDA_MEMSET_NODE_PARAMS other = rows;
+    change(other);
+    EXPECT_EQ(set_fill_of_executable(executable, node, &other, context_), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(set_fill(node, &other), CUDA_SUCCESS);
+    UpdateInfo info = {};
+    EXPECT_EQ(update(executable, graph_, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  }
 }
 
 TEST_F(NodeSettingsGraphTest, AFillIsOfElementsThatThereAre) {

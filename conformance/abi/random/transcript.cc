@@ -8,12 +8,14 @@
 #include <sstream>
 
 #include "conformance/abi/driver_under_test.h"
+#include "conformance/abi/random/fault.h"
 #include "conformance/abi/random/program_world.h"
 
 namespace twinmmu::abi {
 namespace {
 
 constexpr unsigned kSecondsAtMost = 60;
+constexpr char kFaulted[] = "-faulted";
 
 // All that a program leaves in its memory, as numbers.
 void SayContents(ProgramWorld& world) {
@@ -47,11 +49,16 @@ std::vector<Theme> AllThemes() {
   };
 }
 
+bool IsFaulted(const RandomProgram& program) {
+  return program.theme.find(kFaulted) != std::string::npos;
+}
+
 RandomSteps StepsOf(const RandomProgram& program) {
   std::vector<RandomSteps> groups = {MemorySteps(), CopySteps(), StreamSteps()};
   if (program.devices == 1) {
     for (const Theme& theme : AllThemes()) {
-      if (theme.name != program.theme) continue;
+      if (program.theme != theme.name && program.theme != std::string(theme.name) + kFaulted)
+        continue;
       groups.insert(groups.end(), theme.steps.begin(), theme.steps.end());
     }
   } else {
@@ -97,8 +104,13 @@ void RunProgram(const RandomProgram& program, FILE* out) {
     std::fflush(out);
   };
   Start(world, program.devices);
+  bool is_to_fault = IsFaulted(program);
   for (int attempts = 0;
        written < static_cast<size_t>(program.calls) && attempts < 20 * program.calls; ++attempts) {
+    if (is_to_fault && written > static_cast<size_t>(program.calls) / 2) {
+      Fault(world);
+      is_to_fault = false;
+    }
     MakeOneOf(steps, world);
     Synchronize(world);
     write();
@@ -112,7 +124,9 @@ void RunProgram(const RandomProgram& program, FILE* out) {
 
 std::vector<std::string> Themes() {
   std::vector<std::string> names;
-  for (const Theme& theme : AllThemes()) names.push_back(theme.name);
+  for (const char* const suffix : {"", kFaulted}) {
+    for (const Theme& theme : AllThemes()) names.push_back(std::string(theme.name) + suffix);
+  }
   return names;
 }
 

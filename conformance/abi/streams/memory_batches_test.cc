@@ -118,5 +118,12 @@ TEST_F(MemoryBatchesTest, AFlushIsNotSupported) {
   EXPECT_EQ(Read(Word(0)), 0u);
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(MemoryBatchesTest, AWordThatIsNotAlignedCountsBeforeAFlush) {
+  CUstreamBatchMemOpParams batch[] = {Write(Word(0) + 1, 9),
+                                      Fence(CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, 0)};
+  EXPECT_EQ(cuStreamBatchMemOp(stream_, 2, batch, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
 }  // namespace
 }  // namespace twinmmu::abi

@@ -129,6 +129,14 @@ absl::StatusOr<Dim3> KernelCalls::ClusterOf(const LoadedKernel& kernel, const Di
   return guard_.Guard("cuLaunchKernelEx", [&] { return modules_.ClusterOf(kernel, grid, form); });
 }
 
+bool KernelCalls::HaveFault() const { return modules_.HaveFault(); }
+
+absl::Status KernelCalls::FaultFor(const char* call) const { return modules_.FaultFor(call); }
+
+absl::Status KernelCalls::LaunchFault(Stream stream, const std::string& words) {
+  return guard_.Guard("cuGraphLaunch", [&] { return modules_.LaunchFault(stream, words); });
+}
+
 absl::Status KernelCalls::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
                                  absl::Span<const void* const> arguments, const LaunchForm& form) {
   const char* const call = form.cooperative ? "cuLaunchCooperativeKernel" : "cuLaunchKernelEx";

@@ -80,6 +80,12 @@ class KernelCalls {
   // What kernels of graphs decide.
   std::shared_ptr<ptx::GraphConditions> conditions() const;
 
+  // Whether something has ended all contexts; the error that every call of one gives since.
+  bool HaveFault() const;
+  absl::Status FaultFor(const char* call) const;
+  // A launch that ends them when its turn comes, with LAUNCH_FAILED. `words`: why.
+  absl::Status LaunchFault(Stream stream, const std::string& words);
+
   // Executor::Launch in a form of its own. The blocks of a cooperative one must fit onto the device
   // at once.
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,

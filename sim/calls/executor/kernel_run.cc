@@ -282,13 +282,14 @@ Progress KernelRun::Run(Turn turn) {
   return waited ? Progress::kWaiting : Progress::kAdvanced;
 }
 
-void KernelRun::Raise(DriverCode code, const Misuse& misuse, const std::string& words) {
+void RaiseFault(SimulatorState* state, DeviceOrdinal device, DriverCode code, const Misuse& misuse,
+                uint64_t call_id, const std::string& words) {
   AddressRange range;
   if (misuse.address.has_value()) range = AddressRange{*misuse.address, Bytes(1), Bytes(0)};
-  CallRecord(state_, Call::kLaunch, range, 0, call_id_).Report(Severity::kError, misuse, words);
-  state_.sticky_error.Raise(kCall, code, words);
-  if (ABSL_PREDICT_TRUE(state_.events == nullptr)) return;
-  TellFault(state_, device_, misuse.address.value_or(DeviceAddress(0)), words);
+  CallRecord(*state, Call::kLaunch, range, 0, call_id).Report(Severity::kError, misuse, words);
+  state->sticky_error.Raise(kCall, code, words);
+  if (ABSL_PREDICT_TRUE(state->events == nullptr)) return;
+  TellFault(*state, device, misuse.address.value_or(DeviceAddress(0)), words);
 }
 
 std::vector<Neighbour> KernelRun::Variables() const {
@@ -321,7 +322,7 @@ void KernelRun::Fault(const ptx::GridFault& fault) {
       const std::string near = NeighboursInWords(state_, fault.address, Variables());
       if (!near.empty()) absl::StrAppend(&words, "; nearest: ", near);
     }
-    Raise(code, misuse, words);
+    RaiseFault(&state_, device_, code, misuse, call_id_, words);
   } catch (const std::bad_alloc&) {
     state_.sticky_error.Raise(kCall, code, "it faulted");  // short enough to need no memory
   }
@@ -359,8 +360,8 @@ void KernelRun::OverBudget() {
   const Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device_};
   const std::shared_lock lock(mmu_.mutex);
   try {
-    Raise(
-        DriverCode::kLaunchTimeout, misuse,
+    RaiseFault(
+        &state_, device_, DriverCode::kLaunchTimeout, misuse, call_id_,
         absl::StrCat(
             "kernel ", kernel_, " is still running after ", mmu_.profile.kernel_instruction_budget,
             " instructions, the kernel_instruction_budget of the profile: ", grid_.WhoWaits()));

@@ -23,6 +23,10 @@
 
 namespace twinmmu {
 
+// Ends all contexts, as a kernel does that faults. `misuse` and `words` tell why.
+void RaiseFault(SimulatorState* state, DeviceOrdinal device, DriverCode code, const Misuse& misuse,
+                uint64_t call_id, const std::string& words);
+
 // Runs a grid a turn at a time, and ends all contexts if it faults, or if it has executed more than
 // the profile allows. Not thread-safe but for what says so.
 class KernelRun {
@@ -62,7 +66,6 @@ class KernelRun {
   void Report(const ptx::DivergentBarrier& barrier);
   // Those of the module that lie in memory.
   std::vector<Neighbour> Variables() const;
-  void Raise(DriverCode code, const Misuse& misuse, const std::string& words);
 
   SimulatorState& state_;
   Mmu& mmu_ = state_.mmu;

@@ -426,6 +426,36 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   return absl::OkStatus();
 }
 
+absl::Status SimulatedModules::LaunchFault(Stream stream, std::string words) {
+  SimulatedStreams::Queue queue;
+  const absl::Status valid = streams_.CheckStream(kLaunchCall, stream, &queue);
+  if (!valid.ok()) return valid;
+  StreamScheduler::Work work;
+  work.stream = stream;
+  work.call_id = RecordCall(state_, kLaunchCall);
+  work.kernel = true;
+  work.run = [&state = state_, device = stream.device(), call_id = work.call_id,
+              words = std::move(words)](Turn) {
+    if (state.sticky_error.HasFault()) return Progress::kDone;
+    const std::shared_lock lock(state.mmu.mutex);
+    try {
+      const Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device};
+      RaiseFault(&state, device, DriverCode::kLaunchFailed, misuse, call_id, words);
+    } catch (const std::bad_alloc&) {
+      state.sticky_error.Raise(kLaunchCall, DriverCode::kLaunchFailed, "it faulted");
+    }
+    return Progress::kDone;
+  };
+  state_.scheduler.Submit(queue->work, std::move(work));
+  return absl::OkStatus();
+}
+
+bool SimulatedModules::HaveFault() const { return state_.sticky_error.HasFault(); }
+
+absl::Status SimulatedModules::FaultFor(const char* call) const {
+  return state_.sticky_error.Check(call);
+}
+
 absl::Status SimulatedModules::Set(Kernel kernel, KernelSetting setting, int value, SettingOf of) {
   static constexpr char kCall[] = "cuFuncSetAttribute";
   const absl::StatusOr<LoadedKernel> known = FindKernel(kCall, kernel);

@@ -62,6 +62,11 @@ class SimulatedModules {
   // no grid.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                  const LaunchForm& form) const;
+  // Whether something ended all contexts.
+  bool HaveFault() const;
+  absl::Status FaultFor(const char* call) const;
+  // A launch that is a fault, LAUNCH_FAILED, when its turn comes. `words`: why.
+  absl::Status LaunchFault(Stream stream, std::string words);
   // OUT_OF_MEMORY: there is none for a cooperative launch. INVALID_CLUSTER_SIZE: the grid does not
   // consist of such clusters, or the kernel or the device has no such ones.
   absl::Status Launch(Stream stream, Kernel kernel, const LaunchConfig& config,

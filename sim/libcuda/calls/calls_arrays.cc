@@ -96,7 +96,7 @@ CUresult Create(const CallSite& site, CUarray* array, const Description* descrip
 // take(descriptor), which is that of an array.
 template <typename Take>
 CUresult GetDescriptor(const CallSite& site, const void* result, CUarray array, const Take& take) {
-  return EnterInContext(site, {result}, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(site, array, {result}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<ArrayDescriptor> found =
         driver.simulator->DescriptorOf(ArrayOf(driver, context, array));
     return found.ok() ? ToResult(take(*found)) : ToResult(found.status());
@@ -143,14 +143,14 @@ TWINMMU_ALIAS(cuArrayGetDescriptor, cuArrayGetDescriptor_v2);
 // planes. None of either is simulated.
 extern "C" CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
                                                  CUarray, CUdevice) {
-  return EnterInContext(TWINMMU_HERE, {requirements},
-                        [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+  return EnterInAnyContext(TWINMMU_HERE, {requirements},
+                           [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
 }
 
 extern "C" CUresult cuMipmappedArrayGetMemoryRequirements(
     CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUmipmappedArray, CUdevice) {
-  return EnterInContext(TWINMMU_HERE, {requirements},
-                        [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+  return EnterInAnyContext(TWINMMU_HERE, {requirements},
+                           [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
 }
 
 extern "C" CUresult cuArrayGetPlane(CUarray* plane, CUarray array, unsigned int) {
@@ -159,7 +159,7 @@ extern "C" CUresult cuArrayGetPlane(CUarray* plane, CUarray array, unsigned int)
 }
 
 extern "C" CUresult cuArrayDestroy(CUarray array) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(TWINMMU_HERE, array, {}, [&](DriverState& driver, Context& context) {
     const uint64_t id = ToNumber(array);
     const absl::Status destroyed = ArraysOf(driver).DestroyArray(ArrayOf(driver, context, array));
     if (destroyed.ok() && driver.arrays.arrays.Remove(id)) {
@@ -171,7 +171,7 @@ extern "C" CUresult cuArrayDestroy(CUarray array) {
 
 extern "C" CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                CUarray array) {
-  return EnterInContext(TWINMMU_HERE, {properties}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(TWINMMU_HERE, {properties}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<SparseProperties> found =
         ArraysOf(driver).GetArraySparseProperties(ArrayOf(driver, context, array));
     if (found.ok()) *properties = ToAbi(*found);
@@ -198,7 +198,7 @@ extern "C" CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap,
 
 extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(site, mipmap, {}, [&](DriverState& driver, Context& context) {
     const uint64_t id = ToNumber(mipmap);
     const absl::Status destroyed =
         ArraysOf(driver).DestroyMipmappedArray(MipmappedArray(context.device, id));
@@ -211,7 +211,7 @@ extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
 
 extern "C" CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mipmap,
                                              unsigned int level) {
-  return EnterInContext(TWINMMU_HERE, {array}, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(TWINMMU_HERE, mipmap, {array}, [&](DriverState& driver, Context& context) {
     const MipmappedArray whole(context.device, ToNumber(mipmap));
     return Give(ArraysOf(driver).GetLevel(whole, level), array);
   });
@@ -219,7 +219,7 @@ extern "C" CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mi
 
 extern "C" CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                         CUmipmappedArray mipmap) {
-  return EnterInContext(TWINMMU_HERE, {properties}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(TWINMMU_HERE, {properties}, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<SparseProperties> found =
         ArraysOf(driver).GetMipmappedArraySparseProperties(
             MipmappedArray(context.device, ToNumber(mipmap)));

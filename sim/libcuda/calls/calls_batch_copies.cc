@@ -103,11 +103,13 @@ const char* WhatIsWrong(const Batch& batch) {
 CUresult Copy(const CallSite& site, NullStream null_stream, const Batch& batch, size_t* fail_index,
               CUstream stream) {
   const Needed needed = {batch.to, batch.from, batch.sizes, batch.attributes, batch.first};
-  return EnterInContext(site, needed, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);
-    const char* const wrong = IsRefused(stream, null_stream)
-                                  ? "the stream is the legacy default stream"
-                                  : WhatIsWrong(batch);
+    const bool is_refused = IsRefused(stream, null_stream);
+    const CUresult fault = FaultOf(site, driver);
+    if (!is_refused && fault != CUDA_SUCCESS) return fault;
+    const char* const wrong =
+        is_refused ? "the stream is the legacy default stream" : WhatIsWrong(batch);
     if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
     size_t of = 0;  // the attributes of copy i
     return CopyBatch(site, driver, context, stream, batch.count, Before::kIsCopied, fail_index,

@@ -25,6 +25,8 @@ CUresult EnterFree(const CallSite& site, ObjectKind kind, uint64_t address, cons
     if (!ContextStack().empty()) {
       const DriverCode current = CurrentContext(site, &context);
       if (current != DriverCode::kSuccess) return ToResult(current);
+      const CUresult fault = FaultOf(site, driver);
+      if (fault != cuda_abi::CUDA_SUCCESS) return fault;
     }
     const std::optional<PooledPiece> piece = driver.simulator->pools().Find(DeviceAddress(address));
     const bool of_host = piece.has_value() && !piece->on_device;

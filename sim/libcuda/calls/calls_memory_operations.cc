@@ -1,6 +1,7 @@
 // Streams that wait for words of memory, and write them. The codes are those of an H100 with driver
 // 580.159, which does not have the first version of these functions.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -70,7 +71,8 @@ class Batch {
   DriverCode Add(const CUstreamBatchMemOpParams& parameters) {
     switch (parameters.operation) {
       case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-        if (!can_.flush) return DriverCode::kNotSupported;
+        if (!can_.flush)
+          return AreAligned() ? DriverCode::kNotSupported : DriverCode::kInvalidValue;
         return parameters.flushRemoteWrites.flags == 0 ? DriverCode::kSuccess
                                                        : DriverCode::kInvalidValue;
       case CU_STREAM_MEM_OP_BARRIER:
@@ -108,6 +110,12 @@ class Batch {
     return valid;
   }
 
+  bool AreAligned() const {
+    return std::all_of(operations_.begin(), operations_.end(), [](const MemoryOperation& each) {
+      return each.address.value() % each.width.value() == 0;
+    });
+  }
+
   const Capabilities can_;
   bool fenced_ = false;
   std::vector<MemoryOperation> operations_;
@@ -142,7 +150,9 @@ CUresult EnterInContextOf(const CallSite& site, CUstream stream, const Body& bod
     Context* context = record.has_value() ? record->context : nullptr;
     const DriverCode found =
         context == nullptr ? CurrentContext(site, &context) : DriverCode::kSuccess;
-    return found == DriverCode::kSuccess ? ToResult(body(driver, *context)) : ToResult(found);
+    if (found != DriverCode::kSuccess) return ToResult(found);
+    const CUresult fault = FaultOf(site, driver);
+    return fault == cuda_abi::CUDA_SUCCESS ? ToResult(body(driver, *context)) : fault;
   });
 }
 

@@ -25,7 +25,10 @@ constexpr uint64_t kLegacyStreamId = 1;
 constexpr uint64_t kPerThreadStreamId = 2;
 
 CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
-  return EnterInContext(site, {stream}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, {stream}, [&](DriverState& driver, Context& context) {
+    const CUresult fault = FaultOf(site, driver);
+    const bool is_valid = (flags & ~cuda_abi::CU_STREAM_NON_BLOCKING) == 0;
+    if (is_valid && fault != CUDA_SUCCESS) return fault;
     return MakeStream(driver, context, CurrentGreen(), flags, priority, stream);
   });
 }
@@ -282,8 +285,10 @@ TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
 template <typename Capture, typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
                    const Capture& capture, bool always, const Run& run) {
-  return EnterInContext(site, {function}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, {function}, [&](DriverState& driver, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return fault;
     const Captured captured = capture(driver, context);
     if (captured.has_value()) return *captured;
     const Stream to = WorkOf(driver, context, stream);
@@ -377,7 +382,7 @@ extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsig
 TWINMMU_ALIAS(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags);
 
 extern "C" CUresult cuEventQuery(CUevent event) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(TWINMMU_HERE, event, {}, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, event);
     if (refused.has_value()) return *refused;
     return NotReady(QueryEvent(driver, EventOf(driver, context, event)));
@@ -385,7 +390,7 @@ extern "C" CUresult cuEventQuery(CUevent event) {
 }
 
 extern "C" CUresult cuEventSynchronize(CUevent event) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(TWINMMU_HERE, event, {}, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, event);
     if (refused.has_value()) return *refused;
     return ToResult(SynchronizeEvent(driver, EventOf(driver, context, event)));

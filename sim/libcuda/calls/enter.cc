@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "api/record/diagnostic_event.h"
+#include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/checkpoints/checkpoints.h"
 #include "sim/libcuda/calls/driver_log.h"
@@ -165,8 +166,24 @@ CUresult RunInDriver(const CallSite& site, Needed needed,
   });
 }
 
+CUresult FaultOf(const CallSite& site, DriverState& driver) {
+  const KernelCalls& kernels = driver.simulator->kernels();
+  return ABSL_PREDICT_TRUE(!kernels.HaveFault()) ? cuda_abi::CUDA_SUCCESS
+                                                 : ToResult(kernels.FaultFor(site.name()));
+}
+
 CUresult RunInContext(const CallSite& site, Needed needed,
                       absl::FunctionRef<CUresult(DriverState&, Context&)> body) {
+  return RunInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+    const CUresult fault = FaultOf(site, driver);
+    if (ABSL_PREDICT_FALSE(fault != cuda_abi::CUDA_SUCCESS)) return fault;
+    const DriverCode code = CheckNeeded(site, needed);
+    return code == DriverCode::kSuccess ? body(driver, context) : ToResult(code);
+  });
+}
+
+CUresult RunInAnyContext(const CallSite& site, Needed needed,
+                         absl::FunctionRef<CUresult(DriverState&, Context&)> body) {
   return RunCall(site, [&] {
     DriverState* driver = nullptr;
     Context* context = nullptr;

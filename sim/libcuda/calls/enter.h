@@ -113,11 +113,18 @@ inline LinearCalls::Context ContextOf(Context& context) {
 // Runs `body`, and counts the call. What it throws becomes an error. No template, which would be
 // compiled for each of the calls.
 CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body);
-// The same for calls that need cuInit, and for those that need a current context.
+// The code of a kernel that faulted, if one did: what a driver gives for nearly everything that is
+// of a context from then on, whatever the arguments. Source: an H200 with driver 580.159.
+CUresult FaultOf(const CallSite& site, DriverState& driver);
+
+// The same for calls that need cuInit, and for those that need a current context, without a fault
+// or after one, too.
 CUresult RunInDriver(const CallSite& site, Needed needed,
                      absl::FunctionRef<CUresult(DriverState&)> body);
 CUresult RunInContext(const CallSite& site, Needed needed,
                       absl::FunctionRef<CUresult(DriverState&, Context&)> body);
+CUresult RunInAnyContext(const CallSite& site, Needed needed,
+                         absl::FunctionRef<CUresult(DriverState&, Context&)> body);
 
 // The same with a body of which any kind of result is taken: body(), body(driver), or
 // body(driver, context).
@@ -142,6 +149,24 @@ CUresult EnterInContext(const CallSite& site, Needed needed, const Body& body) {
 template <typename Body>
 CUresult EnterInContext(const CallSite& site, const Body& body) {
   return EnterInContext(site, {}, body);
+}
+
+template <typename Body>
+CUresult EnterInAnyContext(const CallSite& site, Needed needed, const Body& body) {
+  return RunInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
+    return ToResult(body(driver, context));
+  });
+}
+
+// For calls that name an object, of which null is INVALID_HANDLE, after a fault, too.
+template <typename Body>
+CUresult EnterWithHandle(const CallSite& site, const void* handle, Needed needed,
+                         const Body& body) {
+  if (ABSL_PREDICT_TRUE(handle != nullptr)) return EnterInContext(site, needed, body);
+  return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
+    const bool is_whole = FaultOf(site, driver) == cuda_abi::CUDA_SUCCESS;
+    return is_whole ? ToResult(body(driver, context)) : ToResult(DriverCode::kInvalidHandle);
+  });
 }
 
 // Calls a function of the program. UNKNOWN, and a diagnostic: it threw.

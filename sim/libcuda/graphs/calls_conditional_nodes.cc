@@ -16,6 +16,8 @@ extern "C" CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* han
                       const DriverCode known = FindAlive(site, driver, context, &of);
                       if (known != DriverCode::kSuccess) return ToResult(known);
                       if ((flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT) != 0) return kInvalidValue;
+                      const CUresult fault = FaultOf(site, driver);
+                      if (fault != CUDA_SUCCESS) return fault;
                       const auto made = std::make_shared<const Condition>(
                           driver.simulator->kernels().conditions(), of, value, flags != 0);
                       found.Add(made);

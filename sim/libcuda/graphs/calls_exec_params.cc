@@ -82,7 +82,7 @@ extern "C" CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraph
                       ChildWork* const work = std::get_if<ChildWork>(&found->work);
                       if (work == nullptr) return kInvalidValue;
                       CUgraphExecUpdateResultInfo info;
-                      if (!UpdateGraph(*given, work->graph.get(), &info)) {
+                      if (!UpdateGraph(driver, *given, work->graph.get(), &info)) {
                         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
                       }
                       driver.graphs->ShareHeld(*given, IdOf(exec));
@@ -122,8 +122,9 @@ bool CanBeDisabled(const GraphWork& work) {
 
 extern "C" CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node,
                                           unsigned int enabled) {
-  return ChangeExec(TWINMMU_HERE, exec, node, node, [&](DriverState&, GraphNode* found) {
+  return ChangeExec(TWINMMU_HERE, exec, node, node, [&](DriverState& driver, GraphNode* found) {
     if (!CanBeDisabled(found->work)) return kInvalidValue;
+    if (found->enabled != (enabled != 0)) NoteStack(driver, found);
     found->enabled = enabled != 0;
     return CUDA_SUCCESS;
   });
@@ -145,7 +146,7 @@ namespace {
 CUresult Update(const CallSite& site, CUgraphExec exec, CUgraph graph,
                 CUgraphExecUpdateResultInfo* info) {
   *info = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
-  return EnterGraph(site, graph, {}, [&](DriverState&, Graphs& graphs, Graph& found) {
+  return EnterGraph(site, graph, {}, [&](DriverState& driver, Graphs& graphs, Graph& found) {
     GraphExec* const changed = graphs.Find(exec);
     if (changed == nullptr) return NoSuchGraph();
     const std::shared_ptr<Graph> copy = changed->graph->Copy([](GraphId same) { return same; });
@@ -155,7 +156,7 @@ CUresult Update(const CallSite& site, CUgraphExec exec, CUgraph graph,
       info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
       return kNotSupported;
     }
-    if (!UpdateGraph(found, copy.get(), info)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    if (!UpdateGraph(driver, found, copy.get(), info)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     graphs.ReplaceHeld(found, IdOf(exec));
     changed->graph = copy;
     changed->generation = 0;

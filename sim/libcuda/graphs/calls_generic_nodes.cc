@@ -183,6 +183,7 @@ extern "C" CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
     if (!CanBecome(found->work, work)) return kInvalidValue;
     found->memory = MemoryOf(site, driver, work);
     found->work = std::move(work);
+    NoteStack(driver, found);
     return CUDA_SUCCESS;
   });
 }

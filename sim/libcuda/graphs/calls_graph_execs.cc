@@ -10,6 +10,7 @@
 #include "sim/calls/executor/host_functions.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/graphs/conditional_nodes.h"
+#include "sim/libcuda/graphs/exec_changes.h"
 #include "sim/libcuda/graphs/graph_launch.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 #include "sim/libcuda/graphs/graphs.h"
@@ -82,33 +83,6 @@ CUresult Check(const CallSite& site, DriverState& driver, const Graph& graph, In
   return CUDA_SUCCESS;
 }
 
-// Neither of the host nor an array.
-bool IsOfDevice(DriverState& driver, CUmemorytype type, CUdeviceptr address) {
-  if (type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return false;
-  const auto memory = driver.simulator->linear().Find(DeviceAddress(address));
-  return !memory.ok() ||
-         (memory->kind != LinearKind::kPinned && memory->kind != LinearKind::kRegistered);
-}
-
-// The context for whose kernels a driver makes room, which then stays: that of a kernel, of a copy
-// from device to device and of a fill of rows, which are kernels too, and where devices decide what
-// runs. Null: none.
-Context* ContextOfKernels(DriverState& driver, const GraphWork& work) {
-  if (const auto* const kernel = std::get_if<KernelWork>(&work)) return kernel->context;
-  if (const auto* const decides = std::get_if<ConditionalWork>(&work)) {
-    return decides->condition->context;
-  }
-  if (const auto* const filled = std::get_if<FillWork>(&work)) {
-    return filled->fill.height > 1 ? filled->context : nullptr;
-  }
-  const auto* const copied = std::get_if<CopyWork>(&work);
-  if (copied == nullptr) return nullptr;
-  const CUDA_MEMCPY3D& copy = copied->copy;
-  const bool is_kernel = IsOfDevice(driver, copy.srcMemoryType, copy.srcDevice) &&
-                         IsOfDevice(driver, copy.dstMemoryType, copy.dstDevice);
-  return is_kernel ? copied->context : nullptr;
-}
-
 // The context says so. Source: an H100 and an H200 with driver 580.159.
 void NoteLocalMemory(DriverState& driver, const Graph& graph) {
   for (const auto& [id, node] : graph.nodes()) {
@@ -134,6 +108,8 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
       done->result = CUDA_GRAPH_INSTANTIATE_ERROR;
       return kInvalidValue;
     }
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return fault;
     if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
       done->error_node = FindHostWork(found);
       if (done->error_node != 0) {
@@ -149,8 +125,12 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
     const bool of_memory = HasMemoryNodes(found);
     if (of_memory && graphs.HasExecOf(found.id(), HasMemoryNodes)) return kNotSupported;
     if (HasConditions(found) && graphs.HasCopyOf(found.id())) return kNotSupported;
-    const GraphId id = graphs.Add(GraphExec{
-        flags & kToldFlags, found.Copy([](GraphId same) { return same; }), 0, {}, {}, {}});
+    std::shared_ptr<Graph> executable = found.Copy([](GraphId same) { return same; });
+    executable->ForEachGraph([&](Graph& each) {
+      for (const auto& [node, made] : each.nodes()) NoteStack(driver, each.Find(node));
+    });
+    const GraphId id =
+        graphs.Add(GraphExec{flags & kToldFlags, std::move(executable), 0, {}, {}, {}});
     absl::Cleanup undo = [&] { graphs.Remove(HandleOf<CUgraphExec>(id)); };
     graphs.ShareHeld(found, id);
     std::move(undo).Cancel();

@@ -20,7 +20,7 @@ class Pairing {
 
   bool Find() {
     info_ = {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr, nullptr};
-    if (graph_.nodes().size() != executable_.nodes().size()) return false;
+    if (graph_.CountForUpdate() != executable_.CountForUpdate()) return false;
     const std::vector<GraphId> leaves = graph_.Leaves();
     const std::vector<GraphId> wanted = executable_.Leaves();
     if (leaves.size() > wanted.size()) return Differs(leaves[wanted.size()], 0);
@@ -78,14 +78,22 @@ class Pairing {
 
 }  // namespace
 
+// A box may only stay as it is.
 bool CanBecome(const CopyWork& from, const CopyWork& to) {
+  const bool is_same =
+      from.context == to.context && std::memcmp(&from.copy, &to.copy, sizeof(to.copy)) == 0;
+  if (is_same) return true;
   return from.copy.srcMemoryType == to.copy.srcMemoryType &&
          from.copy.dstMemoryType == to.copy.dstMemoryType && from.context == to.context &&
          IsFlat(from.copy) && IsFlat(to.copy);
 }
 
+// Rows may lie elsewhere and get another value, but stay as they are.
 bool CanBecome(const FillWork& from, const FillWork& to) {
-  return from.context == to.context && IsFlat(from.fill) && IsFlat(to.fill);
+  const bool has_same_rows = from.fill.pitch == to.fill.pitch &&
+                             from.fill.elementSize == to.fill.elementSize &&
+                             from.fill.width == to.fill.width && from.fill.height == to.fill.height;
+  return from.context == to.context && ((IsFlat(from.fill) && IsFlat(to.fill)) || has_same_rows);
 }
 
 bool CanBecome(const BatchWork& from, const BatchWork& to) {
@@ -108,34 +116,46 @@ bool CanBecome(const GraphWork& from, const GraphWork& to) {
 
 namespace {
 
-bool IsLike(const FillWork& from, const FillWork& to) {
-  return from.context == to.context && IsFlat(from.fill) == IsFlat(to.fill);
+bool IsCooperative(const GraphWork& work) {
+  const auto* const kernel = std::get_if<KernelWork>(&work);
+  if (kernel == nullptr) return false;
+  const auto said = kernel->attributes.find(cuda_abi::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  return said != kernel->attributes.end() && said->second.cooperative != 0;
 }
 
-// A box, too, may stay as it is.
-bool IsLike(const CopyWork& from, const CopyWork& to) {
-  const bool is_same =
-      from.context == to.context && std::memcmp(&from.copy, &to.copy, sizeof(to.copy)) == 0;
-  return is_same || CanBecome(from, to);
+bool IsSame(const LaunchConfig& a, const LaunchConfig& b) {
+  const auto is_same = [](const Dim3& one, const Dim3& other) {
+    return one.x == other.x && one.y == other.y && one.z == other.z;
+  };
+  return is_same(a.grid, b.grid) && is_same(a.block, b.block) &&
+         a.dynamic_shared_bytes == b.dynamic_shared_bytes;
 }
 
-bool IsLike(const GraphWork& from, const GraphWork& to) {
-  if (const auto* const fill = std::get_if<FillWork>(&from)) {
-    return IsLike(*fill, std::get<FillWork>(to));
+// Of works of one type that run as kernels: whether a driver takes the one for the other.
+bool IsSame(const GraphWork& from, const GraphWork& to) {
+  if (const auto* const kernel = std::get_if<KernelWork>(&from)) {
+    const auto& other = std::get<KernelWork>(to);
+    return kernel->function == other.function && IsSame(kernel->config, other.config) &&
+           kernel->arguments->bytes == other.arguments->bytes;
   }
-  const auto* const copy = std::get_if<CopyWork>(&from);
-  return copy != nullptr ? IsLike(*copy, std::get<CopyWork>(to)) : CanBecome(from, to);
+  if (const auto* const copy = std::get_if<CopyWork>(&from)) {
+    return std::memcmp(&copy->copy, &std::get<CopyWork>(to).copy, sizeof(copy->copy)) == 0;
+  }
+  const auto* const fill = std::get_if<FillWork>(&from);
+  const auto* const other = std::get_if<FillWork>(&to);
+  return fill != nullptr && fill->fill.dst == other->fill.dst &&
+         fill->fill.value == other->fill.value;
 }
 
 // Another condition may decide; what it is by default goes with it.
-bool UpdateBodies(const ConditionalWork& from, ConditionalWork* to, GraphId node,
-                  CUgraphExecUpdateResultInfo* info) {
+bool UpdateBodies(DriverState& driver, const ConditionalWork& from, ConditionalWork* to,
+                  GraphId node, CUgraphExecUpdateResultInfo* info) {
   if (from.type != to->type || from.bodies.size() != to->bodies.size()) {
     *info = {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, HandleOf<CUgraphNode>(node), nullptr};
     return false;
   }
   for (size_t i = 0; i < from.bodies.size(); ++i) {
-    if (!UpdateGraph(*from.bodies[i], to->bodies[i].get(), info)) return false;
+    if (!UpdateGraph(driver, *from.bodies[i], to->bodies[i].get(), info)) return false;
   }
   to->condition = from.condition;
   return true;
@@ -143,7 +163,8 @@ bool UpdateBodies(const ConditionalWork& from, ConditionalWork* to, GraphId node
 
 }  // namespace
 
-bool UpdateGraph(const Graph& graph, Graph* executable, CUgraphExecUpdateResultInfo* info) {
+bool UpdateGraph(DriverState& driver, const Graph& graph, Graph* executable,
+                 CUgraphExecUpdateResultInfo* info) {
   Pairing pairing(graph, *executable, info);
   if (!pairing.Find()) return false;
   for (const auto& [id, changed] : pairing.pairs()) {
@@ -151,23 +172,39 @@ bool UpdateGraph(const Graph& graph, Graph* executable, CUgraphExecUpdateResultI
     GraphNode* const found = executable->Find(changed);
     if (const auto* const child = std::get_if<ChildWork>(&node.work)) {
       Graph* const inner = std::get<ChildWork>(found->work).graph.get();
-      if (!UpdateGraph(*child->graph, inner, info)) return false;
+      if (!UpdateGraph(driver, *child->graph, inner, info)) return false;
       continue;
     }
     if (const auto* const decides = std::get_if<ConditionalWork>(&node.work)) {
-      if (!UpdateBodies(*decides, std::get_if<ConditionalWork>(&found->work), id, info))
-        return false;
+      auto* const decider = std::get_if<ConditionalWork>(&found->work);
+      if (!UpdateBodies(driver, *decides, decider, id, info)) return false;
       continue;
     }
-    // A fill of rows may only be so all at once.
-    if (!IsLike(found->work, node.work)) {
+    if (!CanBecome(found->work, node.work)) {
       *info = {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, HandleOf<CUgraphNode>(id), nullptr};
       return false;
     }
+    if (IsCooperative(found->work) != IsCooperative(node.work)) {
+      *info = {CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED, HandleOf<CUgraphNode>(id), nullptr};
+      return false;
+    }
+    const bool is_set = !IsSame(found->work, node.work);
     found->work = node.work;
     found->memory = node.memory;
+    if (is_set) NoteStack(driver, found);
   }
   return true;
+}
+
+void NoteStack(DriverState& driver, GraphNode* node) {
+  const Context* const context = ContextOfKernels(driver, node->work);
+  node->stack_bytes = context != nullptr ? context->stack_bytes.load() : 0;
+}
+
+bool HasLostStack(DriverState& driver, const GraphNode& node) {
+  if (node.stack_bytes == 0) return false;
+  const Context* const context = ContextOfKernels(driver, node.work);
+  return context != nullptr && node.stack_bytes > context->stack_bytes;
 }
 
 GraphNode* FindInside(Graph& graph, GraphId node) {

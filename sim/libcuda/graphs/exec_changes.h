@@ -20,7 +20,14 @@ bool CanBecome(const GraphWork& from, const GraphWork& to);
 
 // Gives each node of an executable graph the work of the node of `graph` that stands where it does.
 // False: they differ in more than that, and `info` says where.
-bool UpdateGraph(const Graph& graph, Graph* executable, CUgraphExecUpdateResultInfo* info);
+bool UpdateGraph(DriverState& driver, const Graph& graph, Graph* executable,
+                 CUgraphExecUpdateResultInfo* info);
+
+// The node of an executable graph is set: its threads have the stacks that the context gives now.
+void NoteStack(DriverState& driver, GraphNode* node);
+// Whether the context gives smaller ones since. Where that is so an H200 with driver 580.159 fails
+// the launch, whether or not the node is enabled.
+bool HasLostStack(DriverState& driver, const GraphNode& node);
 
 // The node of that id in a graph or in a child graph of it; null: there is none.
 GraphNode* FindInside(Graph& graph, GraphId node);
@@ -52,8 +59,10 @@ CUresult ChangeInExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, 
     Work* const work = std::get_if<Work>(&found->work);
     if (work == nullptr) return kInvalidValue;
     const CUresult done = change(driver, work);
-    if (done == CUDA_SUCCESS) found->memory = MemoryOf(site, driver, found->work);
-    return done;
+    if (done != CUDA_SUCCESS) return done;
+    found->memory = MemoryOf(site, driver, found->work);
+    NoteStack(driver, found);
+    return CUDA_SUCCESS;
   });
 }
 

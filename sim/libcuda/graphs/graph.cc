@@ -146,6 +146,7 @@ std::shared_ptr<Graph> Graph::Copy(const std::function<GraphId(GraphId)>& rename
     copied.memory = node.memory;
     copied.original = id;
     copied.enabled = node.enabled;
+    copied.stack_bytes = node.stack_bytes;
     copied.root_since = node.root_since;
     copied.leaf_since = node.leaf_since;
     ForEachInside(copied.work,
@@ -154,6 +155,7 @@ std::shared_ptr<Graph> Graph::Copy(const std::function<GraphId(GraphId)>& rename
   copy->last_root_ = last_root_;
   copy->last_leaf_ = last_leaf_;
   copy->is_of_memory_ = is_of_memory_;
+  copy->without_memory_ = without_memory_;
   copy->conditions_ = conditions_;
   for (const auto& [id, node] : nodes_) {
     GraphNode* const copied = copy->Find(names[id]);

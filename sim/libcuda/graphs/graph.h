@@ -3,6 +3,7 @@
 #ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_H_
 #define TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,6 +27,8 @@ struct GraphNode {
   bool enabled = true;                   // in an executable graph
   uint64_t root_since = 0;               // which rises with each root that there is
   uint64_t leaf_since = 0;               // the same of leaves
+  // Of a thread of what it runs as kernels, as it was when a node of an executable graph was set.
+  size_t stack_bytes = 0;
 };
 
 bool IsSameData(const cuda_abi::CUgraphEdgeData& a, const cuda_abi::CUgraphEdgeData& b);
@@ -48,6 +51,10 @@ class Graph {
   // even if there was none. Source: an H200 with driver 580.159.
   bool is_of_memory() const { return is_of_memory_; }
   void SetOfMemory() { is_of_memory_ = true; }
+  // How many nodes an update counts: those that were to allocate behind others and found no memory,
+  // too. Source: the same.
+  size_t CountForUpdate() const { return nodes_.size() + without_memory_; }
+  void AddWithoutMemory() { ++without_memory_; }
 
   // What its nodes, and those of graphs inside it, may decide by.
   const std::vector<std::shared_ptr<const Condition>>& conditions() const { return conditions_; }
@@ -84,6 +91,7 @@ class Graph {
   uint64_t last_root_ = 0;
   uint64_t last_leaf_ = 0;
   bool is_of_memory_ = false;
+  size_t without_memory_ = 0;
   Nodes nodes_;
   std::vector<std::shared_ptr<const Condition>> conditions_;
 };

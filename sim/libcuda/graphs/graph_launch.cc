@@ -4,14 +4,17 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "sim/calls/executor/host_functions.h"
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/boxes.h"
 #include "sim/libcuda/calls/launches.h"
 #include "sim/libcuda/graphs/batch_nodes.h"
 #include "sim/libcuda/graphs/conditional_nodes.h"
+#include "sim/libcuda/graphs/exec_changes.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/semaphore_nodes.h"
@@ -62,15 +65,18 @@ class GraphLaunch {
       size_t lane = 0;
       absl::Status ready = is_chain ? absl::OkStatus() : FindLane(node, &lane);
       if (!ready.ok()) return ToResult(ready);
+      if (HasLostStack(driver_, node)) return Fail(node, lanes_[lane].stream);
       const CUresult given = node.enabled ? Give(node, lanes_[lane].stream) : CUDA_SUCCESS;
-      if (given != CUDA_SUCCESS) return given;
+      // What faulted was launched: whoever waits for it is told.
+      if (given != CUDA_SUCCESS) return HaveFault() ? CUDA_SUCCESS : given;
       lanes_[lane].last = id;
       if (is_chain) continue;
       const absl::StatusOr<Event> done = RecordOn(lanes_[lane].stream);
       if (!done.ok()) return ToResult(done.status());
       done_.insert_or_assign(id, *done);
     }
-    return ToResult(Join());
+    const CUresult joined = ToResult(Join());
+    return HaveFault() ? CUDA_SUCCESS : joined;
   }
 
  private:
@@ -146,6 +152,17 @@ class GraphLaunch {
       if (!joined.ok()) return joined;
     }
     return absl::OkStatus();
+  }
+
+  bool HaveFault() const { return driver_.simulator->kernels().HaveFault(); }
+
+  // Nothing behind it runs.
+  CUresult Fail(const GraphNode& node, Stream stream) {
+    const std::string words = absl::StrCat(
+        NameOf(site_, driver_, node.work), " was set when CU_LIMIT_STACK_SIZE was ",
+        node.stack_bytes, " bytes, and it is less now: instantiate the graph, or set the ",
+        "parameters of the node again, after cuCtxSetLimit");
+    return ToResult(driver_.simulator->kernels().LaunchFault(stream, words));
   }
 
   CUresult Give(const GraphNode& node, Stream stream) {

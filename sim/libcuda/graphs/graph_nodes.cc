@@ -117,6 +117,14 @@ CUresult CheckInNodes(DriverState& driver, const CopyOperation& operation) {
   return inside ? CUDA_SUCCESS : kInvalidValue;
 }
 
+// Neither of the host nor an array.
+bool IsOfDevice(DriverState& driver, CUmemorytype type, CUdeviceptr address) {
+  if (type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return false;
+  const auto memory = driver.simulator->linear().Find(DeviceAddress(address));
+  return !memory.ok() ||
+         (memory->kind != LinearKind::kPinned && memory->kind != LinearKind::kRegistered);
+}
+
 }  // namespace
 
 CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL_NODE_PARAMS& given,
@@ -126,6 +134,8 @@ CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL
   made->config = {{given.gridDimX, given.gridDimY, given.gridDimZ},
                   {given.blockDimX, given.blockDimY, given.blockDimZ},
                   given.sharedMemBytes};
+  const CUresult fault = FaultOf(site, driver);
+  if (fault != CUDA_SUCCESS) return fault;
   const absl::StatusOr<LoadedKernel> loaded = LoadedKernelOf(site, driver, *made);
   if (!loaded.ok()) return ToResult(loaded.status());
   std::vector<char> whole;
@@ -157,6 +167,8 @@ CUresult MakeCopy(const CallSite& site, DriverState& driver, const CUDA_MEMCPY3D
                   CUcontext context, CopyWork* made) {
   const DriverCode known = FindAlive(site, driver, context, &made->context);
   if (known != DriverCode::kSuccess) return ToResult(known);
+  const CUresult fault = FaultOf(site, driver);
+  if (fault != CUDA_SUCCESS) return fault;
   made->copy = given;
   if (given.WidthInBytes == 0 || given.Height == 0 || given.Depth == 0) return kInvalidValue;
   return CheckCopy(site, driver, *made);
@@ -181,6 +193,8 @@ CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_N
                   CUcontext context, FillWork* made) {
   const DriverCode known = FindAlive(site, driver, context, &made->context);
   if (known != DriverCode::kSuccess) return ToResult(known);
+  const CUresult fault = FaultOf(site, driver);
+  if (fault != CUDA_SUCCESS) return fault;
   made->fill = given;
   made->device = FillerOf(driver, *made->context, DeviceAddress(given.dst));
   return CheckFill(site, driver, *made);
@@ -267,6 +281,22 @@ std::optional<DeviceOrdinal> DeviceOf(DriverState& driver, const GraphWork& work
     if (event.has_value()) return event->context->device;
   }
   return std::nullopt;
+}
+
+Context* ContextOfKernels(DriverState& driver, const GraphWork& work) {
+  if (const auto* const kernel = std::get_if<KernelWork>(&work)) return kernel->context;
+  if (const auto* const decides = std::get_if<ConditionalWork>(&work)) {
+    return decides->condition->context;
+  }
+  if (const auto* const filled = std::get_if<FillWork>(&work)) {
+    return filled->fill.height > 1 ? filled->context : nullptr;
+  }
+  const auto* const copied = std::get_if<CopyWork>(&work);
+  if (copied == nullptr) return nullptr;
+  const CUDA_MEMCPY3D& copy = copied->copy;
+  const bool is_kernel = IsOfDevice(driver, copy.srcMemoryType, copy.srcDevice) &&
+                         IsOfDevice(driver, copy.dstMemoryType, copy.dstDevice);
+  return is_kernel ? copied->context : nullptr;
 }
 
 std::string NameOf(const CallSite& site, DriverState& driver, const GraphWork& work) {

@@ -40,6 +40,11 @@ std::vector<RememberedMemory> MemoryOf(const CallSite& site, DriverState& driver
 // The device on which it runs; none for the host's, which run anywhere.
 std::optional<DeviceOrdinal> DeviceOf(DriverState& driver, const GraphWork& work);
 
+// The context for whose kernels a driver makes room, which then stays: that of a kernel, of a copy
+// from device to device and of a fill of rows, which are kernels too, and where devices decide what
+// runs. Null: none.
+Context* ContextOfKernels(DriverState& driver, const GraphWork& work);
+
 // "the kernel node add", "the memset node".
 std::string NameOf(const CallSite& site, DriverState& driver, const GraphWork& work);
 

@@ -103,7 +103,10 @@ CUresult MakeAlloc(const CallSite& site, DriverState& driver, Graph& graph, cons
   const absl::StatusOr<DeviceAddress> address =
       pools.Reserve(site.name(), DeviceOrdinal(given.poolProps.location.id), graph.id(),
                     Bytes(given.bytesize), ReadersOf(given));
-  if (!address.ok()) return ToResult(address.status());
+  if (!address.ok()) {
+    if (!dependencies.empty()) graph.AddWithoutMemory();
+    return ToResult(address.status());
+  }
   absl::Cleanup undo = [&] { ReservedMemory(&pools, *address); };
   made->memory = std::make_shared<ReservedMemory>(&pools, *address);
   std::move(undo).Cancel();

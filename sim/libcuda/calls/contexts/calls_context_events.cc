@@ -68,6 +68,8 @@ CUresult EnterEvent(const CallSite& site, CUcontext handle, CUevent event, const
     if (handle == nullptr) return ToResult(DriverCode::kInvalidContext);
     const DriverCode alive = FindAlive(site, driver, handle, &context);
     if (alive != DriverCode::kSuccess) return ToResult(alive);
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return fault;
     const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
     if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
     const Captured refused = RefuseWaitFor(driver, Whole(*context));

@@ -1,5 +1,6 @@
-// Limits, cache configuration, priorities and peers of the current context. All but the size of the
-// heap are kept and answered, and change nothing: no kernel runs that they could matter to.
+// Limits, cache configuration, priorities and peers of the current context. All but the sizes of
+// the heap and of stacks are kept and answered, and change nothing: no kernel runs that they could
+// matter to.
 
 #include <algorithm>
 #include <iterator>
@@ -17,8 +18,9 @@ namespace {
 // attribute of it says. Source: an H100 and an H200 with driver 580.159, as for all here.
 constexpr size_t kUnsupported = ~size_t{0};
 constexpr size_t kOfDevice = ~size_t{0} - 1;
-constexpr size_t kLimits[] = {1024,      8650752,   8388608, kUnsupported, 2048, 64,
-                              kOfDevice, kOfDevice, 0,       kUnsupported};
+constexpr size_t kLimits[] = {
+    Context::kUsualStack, 8650752, 8388608, kUnsupported, 2048, 64, kOfDevice, kOfDevice, 0,
+    kUnsupported};
 
 constexpr size_t kStackEnd = 512 << 10;
 constexpr size_t kStackStep = 16;
@@ -136,6 +138,7 @@ extern "C" CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
           driver.simulator->kernels().SetHeapSize(context.device, Bytes(value));
       if (!set.ok()) return GetDriverCode(set);
     }
+    if (limit == CU_LIMIT_STACK_SIZE) context.stack_bytes = Rounded(value, kStackStep);
     known_value = value;
     return DriverCode::kSuccess;
   });

@@ -91,6 +91,8 @@ CUresult Create(const CallSite& site, CUcontext* context, unsigned int flags, CU
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     if (context == nullptr) return NullPointer(site);
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != cuda_abi::CUDA_SUCCESS) return static_cast<DriverCode>(fault);
     std::vector<StackedContext>& stack = ContextStack();
     stack.reserve(stack.size() + 1);
     Context& made = driver.contexts.Create(DeviceOrdinal(dev), flags);
@@ -211,7 +213,7 @@ TWINMMU_ALIAS(cuCtxDestroy, cuCtxDestroy_v2);
 
 // The older way to hold a context: what is created is held once. cuCtxDestroy does not count.
 extern "C" CUresult cuCtxAttach(CUcontext* handle, unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, {handle}, [&](DriverState&, Context& context) {
+  return EnterInAnyContext(TWINMMU_HERE, {handle}, [&](DriverState&, Context& context) {
     if (flags != 0) return DriverCode::kInvalidValue;
     ++context.attached;
     *handle = context.handle();
@@ -221,7 +223,7 @@ extern "C" CUresult cuCtxAttach(CUcontext* handle, unsigned int flags) {
 
 // Only of the current context. A primary one stays.
 extern "C" CUresult cuCtxDetach(CUcontext handle) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(TWINMMU_HERE, {}, [&](DriverState& driver, Context& context) {
     if (context.handle() != handle) return DriverCode::kInvalidContext;
     const bool last = context.attached.fetch_sub(1) <= 0;
     if (!context.primary && last) Destroy(driver, context);
@@ -303,7 +305,7 @@ extern "C" CUresult cuCtxGetFlags(unsigned int* flags) {
 }
 
 extern "C" CUresult cuCtxSetFlags(unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState&, Context& context) {
+  return EnterInAnyContext(TWINMMU_HERE, {}, [&](DriverState&, Context& context) {
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
     // Whether it maps host memory it was asked when it was made.
     context.flags = (context.flags & CU_CTX_MAP_HOST) | (flags & ~CU_CTX_MAP_HOST);

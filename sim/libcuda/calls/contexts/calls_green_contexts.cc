@@ -143,7 +143,9 @@ extern "C" CUresult cuCtxGetDevResource(CUcontext handle, Resource* resource, in
     const DriverCode alive = FindAlive(site, driver, handle, &context);
     if (alive != DriverCode::kSuccess) return alive;
     if (resource == nullptr) return NullPointer(site);
-    return GetResource(driver, *context, resource, type);
+    const DriverCode got = GetResource(driver, *context, resource, type);
+    const CUresult fault = FaultOf(site, driver);
+    return got == DriverCode::kSuccess ? static_cast<DriverCode>(fault) : got;
   });
 }
 
@@ -208,9 +210,12 @@ extern "C" CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* description,
 // Without a description it has all multiprocessors.
 extern "C" CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc description,
                                      CUdevice dev, unsigned int flags) {
-  return Enter(TWINMMU_HERE, {handle}, [&](DriverState& driver) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {handle}, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     if (flags != kDefaultStream) return DriverCode::kInvalidValue;
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return static_cast<DriverCode>(fault);
     const unsigned int most = CountOf(driver, DeviceOrdinal(dev));
     unsigned int count = most;
     if (description != nullptr) {

@@ -92,6 +92,8 @@ struct Named {
 
 // A default stream needs a current context, others bring theirs.
 DriverCode Find(const CallSite& site, DriverState& driver, CUstream stream, Named* named) {
+  const CUresult fault = FaultOf(site, driver);
+  if (fault != CUDA_SUCCESS) return static_cast<DriverCode>(fault);
   const uint64_t id = ToNumber(stream);
   if (id > kLastDefaultStream) {
     const std::optional<StreamRecord> found = driver.streams.streams.Find(id);

@@ -42,16 +42,21 @@ DriverCode GiveAtomicCapabilities(const int* operations, unsigned int count,
 extern "C" CUresult cuFuncIsLoaded(int* state, CUfunction function) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {state}, [&](DriverState& driver) {
-    if (!IsFunction(site, driver, function)) return DriverCode::kInvalidHandle;
+    const CUresult fault = FaultOf(site, driver);
+    if (function != nullptr && fault != cuda_abi::CUDA_SUCCESS) return fault;
+    if (!IsFunction(site, driver, function)) return ToResult(DriverCode::kInvalidHandle);
     *state = kLoaded;
-    return DriverCode::kSuccess;
+    return cuda_abi::CUDA_SUCCESS;
   });
 }
 
 extern "C" CUresult cuFuncLoad(CUfunction function) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](DriverState& driver) {
-    return IsFunction(site, driver, function) ? DriverCode::kSuccess : DriverCode::kInvalidHandle;
+    const CUresult fault = FaultOf(site, driver);
+    if (function != nullptr && fault != cuda_abi::CUDA_SUCCESS) return fault;
+    const bool is_one = IsFunction(site, driver, function);
+    return ToResult(is_one ? DriverCode::kSuccess : DriverCode::kInvalidHandle);
   });
 }
 

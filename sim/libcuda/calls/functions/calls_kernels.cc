@@ -136,6 +136,8 @@ CUresult EnterGiven(const CallSite& site, CUfunction function, Handle handle, Ne
                     const Body& body) {
   return Enter(site, [&](DriverState& driver) {
     if (function == nullptr) return ToResult(DriverCode::kInvalidValue);
+    const CUresult fault = FaultOfKernel(site, driver, function, handle);
+    if (handle == Handle::kFunction && fault != CUDA_SUCCESS) return fault;
     Context& context = driver.contexts.Primary(DeviceOrdinal(0));
     return WithKernel(site, driver, context, function, handle, needed, body);
   });
@@ -150,15 +152,28 @@ CUresult GetName(const CallSite& site, const char** name, CUfunction function, H
 
 CUresult GetParameter(const CallSite& site, CUfunction function, Handle handle, size_t index,
                       size_t* offset, size_t* size) {
-  return EnterGiven(site, function, handle, {offset}, [&](DriverState&, const Found& kernel) {
-    if (index >= kernel.info->parameters.size()) return DriverCode::kInvalidValue;
-    *offset = kernel.info->parameters[index].offset;
-    if (size != nullptr) *size = kernel.info->parameters[index].size;
-    return DriverCode::kSuccess;
-  });
+  return EnterGiven(site, function, handle, {offset},
+                    [&](DriverState& driver, const Found& kernel) {
+                      const CUresult fault = FaultOf(site, driver);
+                      if (fault != CUDA_SUCCESS) return fault;
+                      if (index >= kernel.info->parameters.size())
+                        return ToResult(DriverCode::kInvalidValue);
+                      *offset = kernel.info->parameters[index].offset;
+                      if (size != nullptr) *size = kernel.info->parameters[index].size;
+                      return CUDA_SUCCESS;
+                    });
 }
 
 }  // namespace
+
+CUresult FaultOfKernel(const CallSite& site, DriverState& driver, CUfunction function,
+                       Handle handle) {
+  const CUresult fault = FaultOf(site, driver);
+  if (fault == CUDA_SUCCESS || handle == Handle::kEither) return fault;
+  const bool of_library = driver.modules.kernels.Find(ToNumber(function)).has_value();
+  const bool is_one = function != nullptr && of_library == (handle == Handle::kOfLibrary);
+  return is_one ? fault : ToResult(DriverCode::kInvalidHandle);
+}
 
 absl::StatusOr<Found> FindKernel(const CallSite& site, DriverState& driver, Context& context,
                                  CUfunction function, Handle handle) {
@@ -183,6 +198,8 @@ absl::StatusOr<Found> FindKernel(const CallSite& site, DriverState& driver, Cont
 extern "C" CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction function) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {value}, [&](DriverState& driver) {
+    const CUresult fault = FaultOfKernel(site, driver, function, Handle::kFunction);
+    if (fault != CUDA_SUCCESS) return fault;
     Context& context = driver.contexts.Primary(DeviceOrdinal(0));
     return WithKernel(site, driver, context, function, Handle::kFunction, {},
                       [&](DriverState&, const Found& kernel) {

@@ -38,10 +38,16 @@ CUresult WithKernel(const CallSite& site, DriverState& driver, Context& context,
   return code == DriverCode::kSuccess ? ToResult(body(driver, *kernel)) : ToResult(code);
 }
 
+// FaultOf; but what is no such handle counts before a fault, where it is not one of both.
+CUresult FaultOfKernel(const CallSite& site, DriverState& driver, CUfunction function,
+                       Handle handle);
+
 template <typename Body>
 CUresult EnterKernel(const CallSite& site, CUfunction function, Handle handle, Needed needed,
                      const Body& body) {
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+    const CUresult fault = FaultOfKernel(site, driver, function, handle);
+    if (fault != cuda_abi::CUDA_SUCCESS) return fault;
     return WithKernel(site, driver, context, function, handle, needed, body);
   });
 }
