@@ -141,11 +141,11 @@ void AddIntegral(OperationTable& table, const std::string& rounding) {
   const std::string types = Name<T>() + Name<T>();
   table.Map<FloatToIntegral<T, kRound, false, false>>("cvt" + rounding + types);
   if constexpr (!std::is_same_v<T, Bf16>) {
-    table.Map<FloatToIntegral<T, kRound, false, true>>("cvt" + rounding + ".sat" + types);
+    table.Map<FloatToIntegral<T, kRound, false, true>, true>("cvt" + rounding + ".sat" + types);
   }
   if constexpr (std::is_same_v<T, float>) {
     table.Map<FloatToIntegral<T, kRound, true, false>>("cvt" + rounding + ".ftz" + types);
-    table.Map<FloatToIntegral<T, kRound, true, true>>("cvt" + rounding + ".ftz.sat" + types);
+    table.Map<FloatToIntegral<T, kRound, true, true>, true>("cvt" + rounding + ".ftz.sat" + types);
   }
 }
 template <typename T>

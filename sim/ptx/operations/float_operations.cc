@@ -193,35 +193,36 @@ float ExtremeOfThree(float a, float b, float c) {
 template <Round kRound, bool kFtz, bool kSat>
 void AddF32Arithmetic(OperationTable& table) {
   using Ops = F32<kRound, kFtz, kSat>;
+  constexpr bool kRare = kRound != Round::kNearest || kSat;
   const std::string suffix = std::string(kFtz ? ".ftz" : "") + (kSat ? ".sat" : "") + ".f32";
   const std::string rounded = SuffixOf(kRound) + suffix;
-  table.Map<Ops::Add>("add" + rounded);
-  table.Map<Ops::Sub>("sub" + rounded);
-  table.Map<Ops::Mul>("mul" + rounded);
+  table.Map<Ops::Add, kRare>("add" + rounded);
+  table.Map<Ops::Sub, kRare>("sub" + rounded);
+  table.Map<Ops::Mul, kRare>("mul" + rounded);
   if constexpr (kRound == Round::kNearest) {
     MapFma<Ops::Fma, HostFma<kFtz, kSat>>(table, "fma" + rounded);
     MapFma<Ops::Fma, HostFma<kFtz, kSat>>(table, "mad" + rounded);
-    table.Map<Ops::Add>("add" + suffix);
-    table.Map<Ops::Sub>("sub" + suffix);
-    table.Map<Ops::Mul>("mul" + suffix);
+    table.Map<Ops::Add, kRare>("add" + suffix);
+    table.Map<Ops::Sub, kRare>("sub" + suffix);
+    table.Map<Ops::Mul, kRare>("mul" + suffix);
   } else {
-    table.Map<Ops::Fma>("fma" + rounded);
-    table.Map<Ops::Fma>("mad" + rounded);
+    table.Map<Ops::Fma, kRare>("fma" + rounded);
+    table.Map<Ops::Fma, kRare>("mad" + rounded);
   }
   if constexpr (!kSat) {
     const std::string pair = std::string(kFtz ? ".ftz" : "") + ".f32x2";
-    table.MapLater<BothOfTwo<Ops::Add>>("add" + (SuffixOf(kRound) + pair), 100);
-    table.MapLater<BothOfTwo<Ops::Sub>>("sub" + (SuffixOf(kRound) + pair), 100);
-    table.MapLater<BothOfTwo<Ops::Mul>>("mul" + (SuffixOf(kRound) + pair), 100);
-    table.MapLater<BothOfThree<Ops::Fma>>("fma" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfTwo<Ops::Add>, kRare>("add" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfTwo<Ops::Sub>, kRare>("sub" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfTwo<Ops::Mul>, kRare>("mul" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfThree<Ops::Fma>, kRare>("fma" + (SuffixOf(kRound) + pair), 100);
     if constexpr (kRound == Round::kNearest) {
-      table.MapLater<BothOfTwo<Ops::Add>>("add" + pair, 100);
-      table.MapLater<BothOfTwo<Ops::Sub>>("sub" + pair, 100);
-      table.MapLater<BothOfTwo<Ops::Mul>>("mul" + pair, 100);
+      table.MapLater<BothOfTwo<Ops::Add>, kRare>("add" + pair, 100);
+      table.MapLater<BothOfTwo<Ops::Sub>, kRare>("sub" + pair, 100);
+      table.MapLater<BothOfTwo<Ops::Mul>, kRare>("mul" + pair, 100);
     }
-    table.Map<Ops::Div>("div" + rounded);
-    table.Map<Ops::Rcp>("rcp" + rounded);
-    table.Map<Ops::Sqrt>("sqrt" + rounded);
+    table.Map<Ops::Div, kRare>("div" + rounded);
+    table.Map<Ops::Rcp, kRare>("rcp" + rounded);
+    table.Map<Ops::Sqrt, kRare>("sqrt" + rounded);
   }
 }
 template <Round kRound>
@@ -232,15 +233,16 @@ void AddRounding(OperationTable& table) {
   AddF32Arithmetic<kRound, true, true>(table);
 
   using Ops = F64<kRound>;
+  constexpr bool kRare = kRound != Round::kNearest;
   const std::string rounded = std::string(SuffixOf(kRound)) + ".f64";
-  table.Map<Ops::Add>("add" + rounded);
-  table.Map<Ops::Sub>("sub" + rounded);
-  table.Map<Ops::Mul>("mul" + rounded);
+  table.Map<Ops::Add, kRare>("add" + rounded);
+  table.Map<Ops::Sub, kRare>("sub" + rounded);
+  table.Map<Ops::Mul, kRare>("mul" + rounded);
   MapFma<Ops::Fma, Ops::Fma>(table, "fma" + rounded);
   MapFma<Ops::Fma, Ops::Fma>(table, "mad" + rounded);
-  table.Map<Ops::Div>("div" + rounded);
-  table.Map<Ops::Rcp>("rcp" + rounded);
-  table.Map<Ops::Sqrt>("sqrt" + rounded);
+  table.Map<Ops::Div, kRare>("div" + rounded);
+  table.Map<Ops::Rcp, kRare>("rcp" + rounded);
+  table.Map<Ops::Sqrt, kRare>("sqrt" + rounded);
   if constexpr (kRound == Round::kNearest) {
     table.Map<Ops::Add>("add.f64");
     table.Map<Ops::Sub>("sub.f64");

@@ -45,12 +45,14 @@ To FloatToInteger(From a) {
 template <typename To, typename From, Round kRound>
 void AddFloatToInteger(OperationTable& table, const std::string& rounding) {
   const std::string types = Name<To>() + Name<From>();
+  constexpr bool kRare = kRound != Round::kNearest && kRound != Round::kZero;
   // It is clamped without .sat too, which bf16 has not.
   for (const char* sat : {"", ".sat"}) {
     if (std::is_same_v<From, Bf16> && *sat != 0) continue;
-    table.Map<FloatToInteger<To, From, kRound, false>>("cvt" + rounding + sat + types);
+    table.Map<FloatToInteger<To, From, kRound, false>, kRare>("cvt" + rounding + sat + types);
     if constexpr (std::is_same_v<From, float>) {
-      table.Map<FloatToInteger<To, From, kRound, true>>("cvt" + rounding + ".ftz" + sat + types);
+      table.Map<FloatToInteger<To, From, kRound, true>, kRare>("cvt" + rounding + ".ftz" + sat +
+                                                               types);
     }
   }
 }

@@ -51,14 +51,15 @@ template <typename To, typename From, Round kRound>
 void AddIntegerToFloat(OperationTable& table) {
   const std::string rounding = SuffixOf(kRound);
   const std::string types = Name<To>() + Name<From>();
-  table.Map<IntegerToFloat<To, From, kRound, false>>("cvt" + rounding + types);
+  constexpr bool kRare = kRound != Round::kNearest;
+  table.Map<IntegerToFloat<To, From, kRound, false>, kRare>("cvt" + rounding + types);
   // No integer is subnormal.
   if constexpr (std::is_same_v<To, float>) {
-    table.Map<IntegerToFloat<To, From, kRound, false>>("cvt" + rounding + ".ftz" + types);
-    table.Map<IntegerToFloat<To, From, kRound, true>>("cvt" + rounding + ".ftz.sat" + types);
+    table.Map<IntegerToFloat<To, From, kRound, false>, kRare>("cvt" + rounding + ".ftz" + types);
+    table.Map<IntegerToFloat<To, From, kRound, true>, true>("cvt" + rounding + ".ftz.sat" + types);
   }
   if constexpr (!std::is_same_v<To, Bf16>) {
-    table.Map<IntegerToFloat<To, From, kRound, true>>("cvt" + rounding + ".sat" + types);
+    table.Map<IntegerToFloat<To, From, kRound, true>, true>("cvt" + rounding + ".sat" + types);
   }
 }
 

@@ -211,6 +211,16 @@ class OperationTable {
   void Map(const std::string& form) {
     Put(form, ForHost<Mapped<kFunction>::Compute>(), Mapped<kFunction>::kOperands);
   }
+  // The same for a form that programs hardly have, where kRare: without code for wider vectors,
+  // which takes twice as long to compile as all other code of it.
+  template <auto kFunction, bool kRare>
+  void Map(const std::string& form) {
+    if constexpr (kRare) {
+      Put(form, Mapped<kFunction>::Compute, Mapped<kFunction>::kOperands);
+    } else {
+      Map<kFunction>(form);
+    }
+  }
   // The same; quicker if the last operand, of 32 bits, is the same for all lanes.
   template <auto kFunction>
   void MapLastUniform(const std::string& form) {
@@ -223,9 +233,9 @@ class OperationTable {
     forms_.back().approximate = true;
   }
   // The same for a form that there is only from a target on: 100 for sm_100.
-  template <auto kFunction>
+  template <auto kFunction, bool kRare = false>
   void MapLater(const std::string& form, int first_target) {
-    Map<kFunction>(form);
+    Map<kFunction, kRare>(form);
     forms_.back().operation.first_target = first_target;
   }
   void Put(const std::string& form, Compute compute, absl::Span<const OperandType> operands);
