@@ -121,6 +121,21 @@ TEST_F(GraphUpdatesTest, LeavesAreCountedBeforeTheirTypesAreLookedAt) {
 }
 
 // Source: an H200 with driver 580.159.
+TEST_F(GraphUpdatesTest, TheDependenciesOfANodeAreCountedBeforeItsTypeIsLookedAt) {
+  const CUgraph two = MakeGraph();
+  const Nodes both = {AddEmpty(two), AddEmpty(two)};
+  AddHost(two, both);
+  const CUgraphExec executable = Instantiate(two);
+  const CUgraphNode first = AddEmpty(other_);
+  const CUgraphNode second = AddEmpty(other_, {first});
+  const CUgraphNode leaf = AddKernel(other_, add_, 1, {second});
+  UpdateInfo info = {};
+  EXPECT_EQ(update(executable, other_, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(info.result, kTopologyChanged);
+  EXPECT_EQ(info.error_node, leaf);
+}
+
+// Source: an H200 with driver 580.159.
 TEST_F(GraphUpdatesTest, AKernelStaysCooperativeOrNot) {
   const Function<CUresult(CUgraphNode, int, const int*)> set_attribute(
       "cuGraphKernelNodeSetAttribute");

@@ -141,16 +141,18 @@ TEST_F(NodeMemoryTest, UpdatesTakeAnotherAllocationOver) {
   EXPECT_EQ(update(executable, unlike, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 }
 
-// Source: an H200 with driver 580.159.
-TEST_F(NodeMemoryTest, AnAllocationBehindOthersCountsForUpdatesIfItFoundNoMemory) {
+// Which is the order in which an update pairs them. Source: an H200 with driver 580.159.
+TEST_F(NodeMemoryTest, ALeafIsTheLatestAgainWhereAnAllocationBehindItFindsNoMemory) {
   constexpr int kTopologyChanged = 2;
-  const CUgraphNode leaf = AddEmpty();
+  const CUgraphNode leaf = AddEmpty({AddEmpty()});
+  AddEmpty();
   const CUgraphExec executable = Instantiate();
+  UpdateInfo info = {};
+  EXPECT_EQ(update(executable, graph_, &info), CUDA_SUCCESS);
   AllocParams params;
   params.size = size_t{1} << 40;
   CUgraphNode node = nullptr;
   EXPECT_EQ(add_alloc(&node, graph_, &leaf, 1, &params), CUDA_ERROR_OUT_OF_MEMORY);
-  UpdateInfo info = {};
   EXPECT_EQ(update(executable, graph_, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   EXPECT_EQ(info.result, kTopologyChanged);
 }

@@ -20,7 +20,7 @@ class Pairing {
 
   bool Find() {
     info_ = {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr, nullptr};
-    if (graph_.CountForUpdate() != executable_.CountForUpdate()) return false;
+    if (graph_.nodes().size() != executable_.nodes().size()) return false;
     const std::vector<GraphId> leaves = graph_.Leaves();
     const std::vector<GraphId> wanted = executable_.Leaves();
     if (leaves.size() > wanted.size()) return Differs(leaves[wanted.size()], 0);
@@ -51,7 +51,10 @@ class Pairing {
   bool Pair(GraphId node, GraphId wanted, GraphId dependent) {
     const auto [paired, is_new] = pairs_.try_emplace(node, wanted);
     if (!is_new) return paired->second == wanted || Differs(dependent, node);
-    if (TypeOf(graph_.Find(node)->work) != TypeOf(executable_.Find(wanted)->work)) {
+    const GraphNode& given = *graph_.Find(node);
+    const GraphNode& replaced = *executable_.Find(wanted);
+    if (given.dependencies.size() != replaced.dependencies.size()) return Differs(node, 0);
+    if (TypeOf(given.work) != TypeOf(replaced.work)) {
       return Differs(node, 0, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
     }
     open_.push_back(node);
@@ -61,7 +64,6 @@ class Pairing {
   bool PairDependencies(GraphId node) {
     const std::vector<GraphLink>& links = graph_.Find(node)->dependencies;
     const std::vector<GraphLink>& wanted = executable_.Find(pairs_.at(node))->dependencies;
-    if (links.size() != wanted.size()) return Differs(node, 0);
     for (size_t i = 0; i < links.size(); ++i) {
       if (!IsSameData(links[i].data, wanted[i].data)) return Differs(node, links[i].node);
       if (!Pair(links[i].node, wanted[i].node, node)) return false;

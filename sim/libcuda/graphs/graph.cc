@@ -58,6 +58,10 @@ void Graph::Remove(GraphId node) {
   nodes_.erase(node);
 }
 
+void Graph::AddInVain(const std::vector<GraphLink>& dependencies) {
+  for (const GraphLink& link : dependencies) Find(link.node)->leaf_since = ++last_leaf_;
+}
+
 const GraphLink* Graph::FindEdge(GraphId from, GraphId to) const {
   const GraphNode* const node = Find(to);
   if (node == nullptr) return nullptr;
@@ -155,7 +159,6 @@ std::shared_ptr<Graph> Graph::Copy(const std::function<GraphId(GraphId)>& rename
   copy->last_root_ = last_root_;
   copy->last_leaf_ = last_leaf_;
   copy->is_of_memory_ = is_of_memory_;
-  copy->without_memory_ = without_memory_;
   copy->conditions_ = conditions_;
   for (const auto& [id, node] : nodes_) {
     GraphNode* const copied = copy->Find(names[id]);

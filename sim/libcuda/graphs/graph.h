@@ -51,10 +51,6 @@ class Graph {
   // even if there was none. Source: an H200 with driver 580.159.
   bool is_of_memory() const { return is_of_memory_; }
   void SetOfMemory() { is_of_memory_ = true; }
-  // How many nodes an update counts: those that were to allocate behind others and found no memory,
-  // too. Source: the same.
-  size_t CountForUpdate() const { return nodes_.size() + without_memory_; }
-  void AddWithoutMemory() { ++without_memory_; }
 
   // What its nodes, and those of graphs inside it, may decide by.
   const std::vector<std::shared_ptr<const Condition>>& conditions() const { return conditions_; }
@@ -65,6 +61,9 @@ class Graph {
   // The ids of nodes and edges that these take are of this graph, and those that Add takes new.
   GraphNode& Add(GraphId node, GraphWork work);
   void Remove(GraphId node);
+  // A node behind these was to allocate and found no memory: they become leaves anew, as if it had
+  // been removed. Source: an H200 with driver 580.159.
+  void AddInVain(const std::vector<GraphLink>& dependencies);
 
   const GraphLink* FindEdge(GraphId from, GraphId to) const;
   void AddEdge(const GraphEdge& edge);
@@ -91,7 +90,6 @@ class Graph {
   uint64_t last_root_ = 0;
   uint64_t last_leaf_ = 0;
   bool is_of_memory_ = false;
-  size_t without_memory_ = 0;
   Nodes nodes_;
   std::vector<std::shared_ptr<const Condition>> conditions_;
 };

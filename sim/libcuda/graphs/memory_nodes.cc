@@ -104,7 +104,7 @@ CUresult MakeAlloc(const CallSite& site, DriverState& driver, Graph& graph, cons
       pools.Reserve(site.name(), DeviceOrdinal(given.poolProps.location.id), graph.id(),
                     Bytes(given.bytesize), ReadersOf(given));
   if (!address.ok()) {
-    if (!dependencies.empty()) graph.AddWithoutMemory();
+    graph.AddInVain(dependencies);
     return ToResult(address.status());
   }
   absl::Cleanup undo = [&] { ReservedMemory(&pools, *address); };
