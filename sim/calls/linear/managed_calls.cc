@@ -154,7 +154,7 @@ absl::Status ManagedCalls::Advise(const AddressRange& range, Advice advice,
       return InvalidValue(kCall, "this cannot be advised for ", ToString(location));
     }
     // Nobody looks for what memory, and it has no effect. Source: an H200 with driver 580.159.
-    if (of_nodes) return state_.sticky_error.Check(kCall);
+    if (of_nodes) return absl::OkStatus();
     bool of_pool = false;
     const absl::Status done = WithManaged(kCall, range, [&](const LinearAllocation& memory) {
       of_pool = memory.of_pool();

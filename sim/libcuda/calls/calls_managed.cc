@@ -65,13 +65,15 @@ CUresult PrefetchToDevice(const CallSite& site, CUdeviceptr ptr, size_t size, CU
 
 CUresult PrefetchToLocation(const CallSite& site, CUdeviceptr ptr, size_t size,
                             const CUmemLocation& location, unsigned int flags, CUstream stream) {
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
-    if (size == 0 || ptr == 0 || flags != 0) return ToResult(DriverCode::kInvalidValue);
+  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
     const Location to = LocationOf(location);
     const bool of_device = to.type == LocationType::kDevice;
-    if (of_device && !driver.simulator->managed().CanPrefetchTo(to)) {
-      return ToResult(DriverCode::kInvalidDevice);
-    }
+    const bool can_go_there = driver.simulator->managed().CanPrefetchTo(to);
+    if (flags != 0 || (!of_device && !can_go_there)) return ToResult(DriverCode::kInvalidValue);
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != cuda_abi::CUDA_SUCCESS) return fault;
+    if (size == 0 || ptr == 0) return ToResult(DriverCode::kInvalidValue);
+    if (!can_go_there) return ToResult(DriverCode::kInvalidDevice);
     return Prefetch(site, driver, context, stream, {RangeOf(ptr, size), to});
   });
 }
@@ -289,7 +291,8 @@ extern "C" CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t size, int advice,
   const bool of_node =
       given.type == LocationType::kHostNuma || given.type == LocationType::kHostNumaCurrent;
   if (of_node) return Enter(site, advise);
-  return EnterInContext(site, [&](DriverState& driver, Context&) { return advise(driver); });
+  // What is wrong with a location counts before a fault.
+  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context&) { return advise(driver); });
 }
 
 extern "C" CUresult cuMemRangeGetAttribute(void* data, size_t data_size, int attribute,

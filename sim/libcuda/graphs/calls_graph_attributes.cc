@@ -63,9 +63,12 @@ extern "C" CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttr
 
 extern "C" CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID id,
                                                   const CUlaunchAttributeValue* value) {
-  return EnterWork<KernelWork>(TWINMMU_HERE, node, {value}, [&](DriverState&, KernelWork& work) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterWork<KernelWork>(site, node, {value}, [&](DriverState& driver, KernelWork& work) {
     if (id == CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING) return CUDA_SUCCESS;
     if (!IsKnown(id)) return kInvalidValue;
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return fault;
     const bool is_cluster =
         id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
         (value->clusterDim.x > 1 || value->clusterDim.y > 1 || value->clusterDim.z > 1);

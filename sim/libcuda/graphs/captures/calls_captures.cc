@@ -28,7 +28,9 @@ bool IsStream(DriverState& driver, CUstream stream) {
 // With body(driver, graphs, name), for calls that name a stream.
 template <typename Body>
 CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const Body& body) {
-  return EnterInContext(site, needed, [&](DriverState& driver, Context& context) -> CUresult {
+  return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) -> CUresult {
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS && IsStream(driver, stream)) return fault;
     CUresult result = CUDA_SUCCESS;
     Destructions due;
     {
