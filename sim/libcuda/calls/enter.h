@@ -110,13 +110,13 @@ inline LinearCalls::Context ContextOf(Context& context) {
   return {context.device, reinterpret_cast<uintptr_t>(context.handle())};
 }
 
-// Runs `body`, and counts the call. What it throws becomes an error. No template, which would be
-// compiled for each of the calls.
-CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body);
 // The code of a kernel that faulted, if one did: what a driver gives for nearly everything that is
 // of a context from then on, whatever the arguments. Source: an H200 with driver 580.159.
 CUresult FaultOf(const CallSite& site, DriverState& driver);
 
+// Runs `body`, and counts the call. What it throws becomes an error. No template, which would be
+// compiled for each of the calls.
+CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body);
 // The same for calls that need cuInit, and for those that need a current context, without a fault
 // or after one, too.
 CUresult RunInDriver(const CallSite& site, Needed needed,
