@@ -142,8 +142,9 @@ class OperationalModel {
   // The writes that come before an access of the thread through the address.
   static uint64_t Known(const Location& location, const Ordering& ordering, ThreadId thread,
                         AddressId address);
+  // Whether the writes from `first` on may come where `befores` says.
   static bool IsConsistent(const Ordering& ordering, const Location& location,
-                           const Befores& befores);
+                           const Befores& befores, size_t first);
   static void ForgetOldest(const Ordering& ordering, Location* location);
   static void AddObserver(Write* write, const AccessEvent& event);
   bool Insert(const Ordering& ordering, LocationId id, Write write, uint64_t after);

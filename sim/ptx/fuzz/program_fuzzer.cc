@@ -53,13 +53,14 @@ void RunOne(const uint8_t* data, size_t size) {
   const size_t machine = choices.Byte() % kMachines.size();
   std::string module = RandomPtx(choices);
   const bool verbose = std::getenv("TWINMMU_SHOW_PROGRAMS") != nullptr;
-  if (programs[machine]++ % kProgramsOfAMachine == 0) {
+  if (programs[machine]++ % kProgramsOfAMachine == 0 || machines[machine] == nullptr) {
     machines[machine] =
         std::make_unique<PtxMachine>(kMachines[machine].policy, kMachines[machine].aliased);
   }
   for (int i = 0; i < kRefusals && !module.empty(); ++i) {
     const PtxMachine::Result result = machines[machine]->Run(module);
     if (verbose) std::fprintf(stderr, "%s=> %s\n", module.c_str(), result.words.c_str());
+    if (result.runs_on) machines[machine] = nullptr;
     if (!result.refused) return;
     module = WithoutLineOf(result.words, module);
   }

@@ -156,14 +156,14 @@ void PtxMachine::MakeTextures() {
 PtxMachine::Result PtxMachine::Run(const std::string& module) {
   Reset();
   const absl::StatusOr<Module> parsed = Parse(module);
-  if (!parsed.ok()) return {true, std::string(parsed.status().message())};
+  if (!parsed.ok()) return {true, false, std::string(parsed.status().message())};
   const auto program = MakeProgram(*parsed);
-  if (!program.ok()) return {true, std::string(program.status().message())};
+  if (!program.ok()) return {true, false, std::string(program.status().message())};
   Launch launch;
   launch.program = *program;
   launch.kernel = launch.program->FindKernel("k");
-  if (launch.kernel == nullptr) return {false, "no kernel"};
-  if (!launch.kernel->refusal.empty()) return {true, launch.kernel->refusal};
+  if (launch.kernel == nullptr) return {false, false, "no kernel"};
+  if (!launch.kernel->refusal.empty()) return {true, false, launch.kernel->refusal};
   const std::array<uint32_t, 3>& cluster = launch.kernel->cluster;
   launch.explicit_cluster = cluster[0] != 0;
   if (launch.explicit_cluster) launch.cluster = Dim3{cluster[0], cluster[1], cluster[2]};
@@ -187,15 +187,21 @@ PtxMachine::Result PtxMachine::Run(const std::string& module) {
   environment.on_async_hazard = [&hazards](const AsyncHazard&) { ++hazards; };
   Grid grid(environment, std::move(launch), 1);
   Grid::State state = Grid::State::kRunning;
-  for (int i = 0; i < kSlices; ++i) {
+  for (int i = 0; i < kSlices && state != Grid::State::kDone && state != Grid::State::kFaulted;
+       ++i) {
     state = grid.Run(kSlice);
-    if (state == Grid::State::kDone) return {false, absl::StrCat("done, ", hazards, " hazards")};
-    if (state == Grid::State::kFaulted) {
-      return {false, absl::StrCat("fault ", grid.fault().kind, " at ",
-                                  grid.fault().place.instruction, ": ", grid.fault().words)};
-    }
   }
-  return {false, absl::StrCat("not done: ", grid.WhoWaits())};
+  if (state != Grid::State::kDone && state != Grid::State::kFaulted) {
+    return {false, true, absl::StrCat("not done: ", grid.WhoWaits())};
+  }
+  // Else the next ones would have all that this one wrote in their past.
+  state_.aliases.HostWaited(grid.clocks());
+  if (state == Grid::State::kDone) {
+    return {false, false, absl::StrCat("done, ", hazards, " hazards")};
+  }
+  return {false, false,
+          absl::StrCat("fault ", grid.fault().kind, " at ", grid.fault().place.instruction, ": ",
+                       grid.fault().words)};
 }
 
 }  // namespace twinmmu::ptx

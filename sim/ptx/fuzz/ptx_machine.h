@@ -25,7 +25,8 @@ class PtxMachine {
 
   struct Result {
     bool refused = false;
-    std::string words;  // for people
+    bool runs_on = false;  // was stopped; what it has begun stays in the machine
+    std::string words;     // for people
   };
   // Runs kernel `k` of a module to its end, or for a while; if there is one.
   Result Run(const std::string& module);
