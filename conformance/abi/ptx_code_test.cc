@@ -36,7 +36,7 @@ class DeviceCodeTest : public ContextTest {
   // number of the thread in its block, %r2 that of the block.
   void LoadKernel(const std::string& body, const std::string& declarations = "") {
     const std::string text =
-        ".version 8.0\n.target sm_80\n.address_size 64\n" + declarations +
+        target_ + "\n.address_size 64\n" + declarations +
         ".visible .entry k(.param .u64 p) {\n.reg .pred %p<10>; .reg .b32 %r<20>;\n"
         ".reg .b64 %rd<20>;\nld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"
         "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd2, %rd1, %rd2;\n" +
@@ -46,13 +46,14 @@ class DeviceCodeTest : public ContextTest {
     ASSERT_EQ(cuMemsetD8(memory_->address(), 0, kWords * 4), CUDA_SUCCESS);
   }
   // Runs one block of it.
-  void Run(const std::string& body, unsigned threads = 32, const std::string& declarations = "") {
+  void Run(const std::string& body, unsigned threads = 32, const std::string& declarations = "",
+           unsigned dynamic_shared = 0) {
     LoadKernel(body, declarations);
     CUdeviceptr at = memory_->address();
     void* arguments[] = {&at};
-    ASSERT_EQ(
-        Launch("cuLaunchKernel")(kernel_, 1, 1, 1, threads, 1, 1, 0, nullptr, arguments, nullptr),
-        CUDA_SUCCESS);
+    ASSERT_EQ(Launch("cuLaunchKernel")(kernel_, 1, 1, 1, threads, 1, 1, dynamic_shared, nullptr,
+                                       arguments, nullptr),
+              CUDA_SUCCESS);
     ReadBack();
   }
   void ReadBack() {
@@ -60,6 +61,16 @@ class DeviceCodeTest : public ContextTest {
     ASSERT_EQ(cuMemcpyDtoH(words_.data(), memory_->address(), kWords * 4), CUDA_SUCCESS);
   }
 
+  // The attribute of the kernel.
+  int SharedBytes() {
+    int bytes = -1;
+    EXPECT_EQ(Function<CUresult(int*, int, void*)>("cuFuncGetAttribute")(
+                  &bytes, 1 /* CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES */, kernel_),
+              CUDA_SUCCESS);
+    return bytes;
+  }
+
+  std::string target_ = ".version 8.0\n.target sm_80";
   std::optional<Buffer> memory_;
   void* module_ = nullptr;
   void* kernel_ = nullptr;
@@ -154,6 +165,32 @@ TEST_F(DeviceCodeTest, SharedVariablesLieBehindWhatIsReserved) {
   EXPECT_LE(words_[0], words_[1]);
   EXPECT_LE(words_[1], words_[2]);
   EXPECT_EQ(words_[2], words_[3]);
+}
+
+// %total_smem_size is rounded up to what is given out, %aggr_smem_size has what is reserved, too.
+// What a kernel has reaches to where shared memory of no size begins, if it names that.
+TEST_F(DeviceCodeTest, SizesOfSharedMemoryAreTold) {
+  int major = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0),
+            CUDA_SUCCESS);
+  if (major < 9) GTEST_SKIP() << "%aggr_smem_size is there from sm_90 on";
+  target_ = ".version 8.1\n.target sm_90";
+  const std::string shared = ".shared .align 1 .b8 s[1]; st.shared.u8 [s], %r1;\n";
+  const std::string sizes =
+      "mov.u32 %r3, %total_smem_size; mov.u32 %r4, %aggr_smem_size;\n"
+      "mov.u32 %r5, %dynamic_smem_size; mov.u32 %r6, %reserved_smem_offset_cap;\n"
+      "sub.u32 %r4, %r4, %r6; st.global.v4.u32 [%rd1], {%r3, %r4, %r5, %r6};";
+  Run(shared + sizes, 1, "", 128);
+  EXPECT_EQ(words_[0], 256u);
+  EXPECT_EQ(words_[1], 1u + 128u);
+  EXPECT_EQ(words_[2], 128u);
+  EXPECT_EQ(SharedBytes(), 1);
+  ASSERT_EQ(Unload("cuModuleUnload")(module_), CUDA_SUCCESS);
+  Run(shared + "st.shared.u8 [d], %r1;\n" + sizes, 1, ".extern .shared .align 4 .b8 d[];\n", 100);
+  EXPECT_EQ(words_[0], 128u);
+  EXPECT_EQ(words_[1], 16u + 100u);
+  EXPECT_EQ(words_[2], 100u);
+  EXPECT_EQ(SharedBytes(), 16);
 }
 
 // Each block adds 1, all wait for each other as cooperative groups do, and read the sum; twice.

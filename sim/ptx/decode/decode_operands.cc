@@ -39,7 +39,7 @@ const Special* SpecialNamed(absl::string_view name) {
       {"%lanemask_gt", Special::kLanesAbove},
       {"%dynamic_smem_size", Special::kDynamicShared},
       {"%total_smem_size", Special::kTotalShared},
-      {"%aggr_smem_size", Special::kTotalShared},
+      {"%aggr_smem_size", Special::kAggregateShared},
       {"%reserved_smem_offset_begin", Special::kZero},
       {"%reserved_smem_offset_end", Special::kReservedEnd},
       {"%reserved_smem_offset_cap", Special::kReservedShared},

@@ -244,10 +244,12 @@ class ProgramBuilder {
     auto layout = std::make_shared<SharedLayout>();
     uint64_t size = 0;
     uint64_t alignment = 16;
+    bool dynamic = false;
     for (const int number : used) {
       const SharedVariable& variable = code_->shared[static_cast<size_t>(number)];
       if (variable.dynamic) {
         alignment = std::max(alignment, variable.alignment);
+        dynamic = true;
         layout->places.push_back({number, 0});
         continue;
       }
@@ -260,11 +262,12 @@ class ProgramBuilder {
           absl::StrCat("line ", kernel.position.line, ": kernel '", kernel.name, "' has ", size,
                        " bytes of shared variables, more than ", kMaxStaticShared));
     }
-    layout->static_bytes = static_cast<uint32_t>(size);
     layout->dynamic_begin = static_cast<uint32_t>(RoundUp(Bytes(size), Bytes(alignment)).value());
+    layout->static_bytes = dynamic ? layout->dynamic_begin : static_cast<uint32_t>(size);
     for (SharedLayout::Place& place : layout->places) {
-      const bool dynamic = code_->shared[static_cast<size_t>(place.variable)].dynamic;
-      if (dynamic) place.offset = layout->dynamic_begin;
+      if (code_->shared[static_cast<size_t>(place.variable)].dynamic) {
+        place.offset = layout->dynamic_begin;
+      }
     }
     known = std::move(layout);
     return known;

@@ -77,7 +77,9 @@ Lanes CompareByVectors(const char* registers, uint32_t a, uint32_t b) {
 }
 template <Is kIs, bool kFtz, typename T>
 [[gnu::noinline]] Lanes Compare(const char* registers, uint32_t a, uint32_t b) {
-  return ForHost<CompareByVectors<kIs, kFtz, T>>()(registers, a, b);
+  constexpr auto kCompare = CompareByVectors<kIs, kFtz, T>;
+  if constexpr (std::is_class_v<T>) return kCompare(registers, a, b);  // f16, bf16
+  return ForHost<kCompare>()(registers, a, b);
 }
 // Of a half of pairs.
 template <Is kIs, bool kFtz, typename Half, int kShift>

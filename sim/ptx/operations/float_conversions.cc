@@ -111,17 +111,19 @@ template <typename To, typename From, Round kRound>
 void AddPair(OperationTable& table, const std::string& rounding) {
   constexpr bool kFtz = std::is_same_v<To, float> || std::is_same_v<From, float>;
   constexpr bool kSat = !std::is_same_v<To, Bf16> && !std::is_same_v<From, Bf16>;
+  // Few programs convert but to or from f32.
+  constexpr bool kRare = kRound != Round::kNearest || !kFtz;
   const std::string cvt = "cvt" + rounding;
   const std::string types = Name<To>() + Name<From>();
-  table.Map<FloatToFloat<To, From, kRound, false, Clamp::kNone>>(cvt + types);
+  table.Map<FloatToFloat<To, From, kRound, false, Clamp::kNone>, kRare>(cvt + types);
   if constexpr (kSat) {
-    table.Map<FloatToFloat<To, From, kRound, false, Clamp::kSat>>(cvt + ".sat" + types);
+    table.Map<FloatToFloat<To, From, kRound, false, Clamp::kSat>, true>(cvt + ".sat" + types);
   }
   if constexpr (kFtz) {
-    table.Map<FloatToFloat<To, From, kRound, true, Clamp::kNone>>(cvt + ".ftz" + types);
+    table.Map<FloatToFloat<To, From, kRound, true, Clamp::kNone>, kRare>(cvt + ".ftz" + types);
   }
   if constexpr (kFtz && kSat) {
-    table.Map<FloatToFloat<To, From, kRound, true, Clamp::kSat>>(cvt + ".ftz.sat" + types);
+    table.Map<FloatToFloat<To, From, kRound, true, Clamp::kSat>, true>(cvt + ".ftz.sat" + types);
   }
 }
 template <typename To, typename From>
@@ -138,8 +140,9 @@ void AddExact(OperationTable& table) {
 
 template <typename T, Round kRound>
 void AddIntegral(OperationTable& table, const std::string& rounding) {
+  constexpr bool kHalf = std::is_same_v<T, F16> || std::is_same_v<T, Bf16>;
   const std::string types = Name<T>() + Name<T>();
-  table.Map<FloatToIntegral<T, kRound, false, false>>("cvt" + rounding + types);
+  table.Map<FloatToIntegral<T, kRound, false, false>, kHalf>("cvt" + rounding + types);
   if constexpr (!std::is_same_v<T, Bf16>) {
     table.Map<FloatToIntegral<T, kRound, false, true>, true>("cvt" + rounding + ".sat" + types);
   }
@@ -162,12 +165,13 @@ template <Round kRound, bool kRelu, bool kFinite>
 void AddClamped(OperationTable& table) {
   const std::string cvt = std::string("cvt") + SuffixOf(kRound) + (kRelu ? ".relu" : "") +
                           (kFinite ? ".satfinite" : "");
-  table.Map<FloatsToHalves<F16x2, F16, kRound, kRelu, kFinite>>(cvt + ".f16x2.f32");
-  table.Map<FloatsToHalves<Bf16x2, Bf16, kRound, kRelu, kFinite>>(cvt + ".bf16x2.f32");
-  if constexpr (!kFinite) table.Map<FloatToTf32<kRound, kRelu, false>>(cvt + ".tf32.f32");
+  constexpr bool kRare = kRound != Round::kNearest || kRelu || kFinite;
+  table.Map<FloatsToHalves<F16x2, F16, kRound, kRelu, kFinite>, kRare>(cvt + ".f16x2.f32");
+  table.Map<FloatsToHalves<Bf16x2, Bf16, kRound, kRelu, kFinite>, kRare>(cvt + ".bf16x2.f32");
+  if constexpr (!kFinite) table.Map<FloatToTf32<kRound, kRelu, false>, kRare>(cvt + ".tf32.f32");
   if constexpr (kRelu || kFinite) {
-    table.Map<FloatToHalf<F16, kRound, kRelu, kFinite>>(cvt + ".f16.f32");
-    table.Map<FloatToHalf<Bf16, kRound, kRelu, kFinite>>(cvt + ".bf16.f32");
+    table.Map<FloatToHalf<F16, kRound, kRelu, kFinite>, true>(cvt + ".f16.f32");
+    table.Map<FloatToHalf<Bf16, kRound, kRelu, kFinite>, true>(cvt + ".bf16.f32");
   }
 }
 

@@ -211,14 +211,14 @@ void AddF32Arithmetic(OperationTable& table) {
   }
   if constexpr (!kSat) {
     const std::string pair = std::string(kFtz ? ".ftz" : "") + ".f32x2";
-    table.MapLater<BothOfTwo<Ops::Add>, kRare>("add" + (SuffixOf(kRound) + pair), 100);
-    table.MapLater<BothOfTwo<Ops::Sub>, kRare>("sub" + (SuffixOf(kRound) + pair), 100);
-    table.MapLater<BothOfTwo<Ops::Mul>, kRare>("mul" + (SuffixOf(kRound) + pair), 100);
-    table.MapLater<BothOfThree<Ops::Fma>, kRare>("fma" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfTwo<Ops::Add>, true>("add" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfTwo<Ops::Sub>, true>("sub" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfTwo<Ops::Mul>, true>("mul" + (SuffixOf(kRound) + pair), 100);
+    table.MapLater<BothOfThree<Ops::Fma>, true>("fma" + (SuffixOf(kRound) + pair), 100);
     if constexpr (kRound == Round::kNearest) {
-      table.MapLater<BothOfTwo<Ops::Add>, kRare>("add" + pair, 100);
-      table.MapLater<BothOfTwo<Ops::Sub>, kRare>("sub" + pair, 100);
-      table.MapLater<BothOfTwo<Ops::Mul>, kRare>("mul" + pair, 100);
+      table.MapLater<BothOfTwo<Ops::Add>, true>("add" + pair, 100);
+      table.MapLater<BothOfTwo<Ops::Sub>, true>("sub" + pair, 100);
+      table.MapLater<BothOfTwo<Ops::Mul>, true>("mul" + pair, 100);
     }
     table.Map<Ops::Div, kRare>("div" + rounded);
     table.Map<Ops::Rcp, kRare>("rcp" + rounded);
@@ -254,15 +254,15 @@ template <bool kFtz, bool kNan, bool kXorSign>
 void AddExtremes(OperationTable& table) {
   const std::string suffix = std::string(kFtz ? ".ftz" : "") + (kNan ? ".NaN" : "") +
                              (kXorSign ? ".xorsign.abs" : "") + ".f32";
-  table.Map<ExtremeF32<false, kFtz, kNan, kXorSign>>("min" + suffix);
-  table.Map<ExtremeF32<true, kFtz, kNan, kXorSign>>("max" + suffix);
+  table.Map<ExtremeF32<false, kFtz, kNan, kXorSign>, kXorSign>("min" + suffix);
+  table.Map<ExtremeF32<true, kFtz, kNan, kXorSign>, kXorSign>("max" + suffix);
 }
 template <bool kFtz, bool kNan, bool kAbs>
 void AddExtremesOfThree(OperationTable& table) {
   const std::string suffix =
       std::string(kFtz ? ".ftz" : "") + (kNan ? ".NaN" : "") + (kAbs ? ".abs" : "") + ".f32";
-  table.MapLater<ExtremeOfThree<false, kFtz, kNan, kAbs>>("min" + suffix, 100);
-  table.MapLater<ExtremeOfThree<true, kFtz, kNan, kAbs>>("max" + suffix, 100);
+  table.MapLater<ExtremeOfThree<false, kFtz, kNan, kAbs>, true>("min" + suffix, 100);
+  table.MapLater<ExtremeOfThree<true, kFtz, kNan, kAbs>, true>("max" + suffix, 100);
 }
 template <bool kFtz>
 void AddFlushing(OperationTable& table) {

@@ -45,7 +45,9 @@ To FloatToInteger(From a) {
 template <typename To, typename From, Round kRound>
 void AddFloatToInteger(OperationTable& table, const std::string& rounding) {
   const std::string types = Name<To>() + Name<From>();
-  constexpr bool kRare = kRound != Round::kNearest && kRound != Round::kZero;
+  constexpr bool kRare = (kRound != Round::kNearest && kRound != Round::kZero) ||
+                         std::is_same_v<From, F16> || std::is_same_v<From, Bf16> ||
+                         sizeof(Integer<To>) < 4;
   // It is clamped without .sat too, which bf16 has not.
   for (const char* sat : {"", ".sat"}) {
     if (std::is_same_v<From, Bf16> && *sat != 0) continue;

@@ -89,26 +89,27 @@ struct OnPairs<Pair, kFunction, Half (*)(Parameter...)> {
 };
 
 // Both for one value and for pairs of them.
-template <auto kFunction, typename Half>
+template <auto kFunction, typename Half, bool kRare>
 void AddBoth(OperationTable& table, const std::string& form) {
   constexpr bool kF16 = std::is_same_v<Half, F16>;
   using Pair = std::conditional_t<kF16, F16x2, Bf16x2>;
-  table.Map<kFunction>(form + (kF16 ? ".f16" : ".bf16"));
-  table.Map<OnPairs<Pair, kFunction>::Compute>(form + (kF16 ? ".f16x2" : ".bf16x2"));
+  table.Map<kFunction, kRare>(form + (kF16 ? ".f16" : ".bf16"));
+  table.Map<OnPairs<Pair, kFunction>::Compute, kRare>(form + (kF16 ? ".f16x2" : ".bf16x2"));
 }
 
 template <typename Half, bool kFtz, Clamp kClamp>
 void AddArithmetic(OperationTable& table) {
   using Ops = Halves<Half, kFtz, kClamp>;
+  constexpr bool kRare = kFtz || kClamp != Clamp::kNone;
   const std::string suffix = std::string(kFtz ? ".ftz" : "") + (kClamp == Clamp::kSat    ? ".sat"
                                                                 : kClamp == Clamp::kRelu ? ".relu"
                                                                                          : "");
-  AddBoth<Ops::Fma, Half>(table, "fma.rn" + suffix);
+  AddBoth<Ops::Fma, Half, kRare>(table, "fma.rn" + suffix);
   if constexpr (kClamp != Clamp::kRelu) {
     for (const char* rounding : {"", ".rn"}) {
-      AddBoth<Ops::Add, Half>(table, "add" + (rounding + suffix));
-      AddBoth<Ops::Sub, Half>(table, "sub" + (rounding + suffix));
-      AddBoth<Ops::Mul, Half>(table, "mul" + (rounding + suffix));
+      AddBoth<Ops::Add, Half, kRare>(table, "add" + (rounding + suffix));
+      AddBoth<Ops::Sub, Half, kRare>(table, "sub" + (rounding + suffix));
+      AddBoth<Ops::Mul, Half, kRare>(table, "mul" + (rounding + suffix));
     }
   }
 }
@@ -116,8 +117,9 @@ template <typename Half, bool kFtz, bool kNan, bool kXorSign>
 void AddExtremes(OperationTable& table) {
   const std::string suffix =
       std::string(kFtz ? ".ftz" : "") + (kNan ? ".NaN" : "") + (kXorSign ? ".xorsign.abs" : "");
-  AddBoth<Extreme<false, kFtz, kNan, kXorSign, Half>, Half>(table, "min" + suffix);
-  AddBoth<Extreme<true, kFtz, kNan, kXorSign, Half>, Half>(table, "max" + suffix);
+  constexpr bool kRare = kFtz || kXorSign;
+  AddBoth<Extreme<false, kFtz, kNan, kXorSign, Half>, Half, kRare>(table, "min" + suffix);
+  AddBoth<Extreme<true, kFtz, kNan, kXorSign, Half>, Half, kRare>(table, "max" + suffix);
 }
 template <typename Half, bool kFtz>
 void AddFlushing(OperationTable& table) {
@@ -127,8 +129,8 @@ void AddFlushing(OperationTable& table) {
   AddExtremes<Half, kFtz, false, true>(table);
   AddExtremes<Half, kFtz, true, false>(table);
   AddExtremes<Half, kFtz, true, true>(table);
-  AddBoth<Abs<kFtz, Half>, Half>(table, kFtz ? "abs.ftz" : "abs");
-  AddBoth<Neg<kFtz, Half>, Half>(table, kFtz ? "neg.ftz" : "neg");
+  AddBoth<Abs<kFtz, Half>, Half, kFtz>(table, kFtz ? "abs.ftz" : "abs");
+  AddBoth<Neg<kFtz, Half>, Half, kFtz>(table, kFtz ? "neg.ftz" : "neg");
 }
 
 }  // namespace

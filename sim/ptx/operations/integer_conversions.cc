@@ -58,7 +58,7 @@ void AddIntegerToInteger(OperationTable& table) {
   __extension__ using Wide = __int128;
   if constexpr (Wide{FromLimits::min()} < Wide{ToLimits::min()} ||
                 Wide{FromLimits::max()} > Wide{ToLimits::max()}) {
-    table.Map<IntegerToInteger<To, From, true>>("cvt.sat" + Name<To>() + Name<From>());
+    table.Map<IntegerToInteger<To, From, true>, true>("cvt.sat" + Name<To>() + Name<From>());
   }
 }
 

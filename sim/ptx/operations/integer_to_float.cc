@@ -51,7 +51,8 @@ template <typename To, typename From, Round kRound>
 void AddIntegerToFloat(OperationTable& table) {
   const std::string rounding = SuffixOf(kRound);
   const std::string types = Name<To>() + Name<From>();
-  constexpr bool kRare = kRound != Round::kNearest;
+  constexpr bool kRare = kRound != Round::kNearest || std::is_same_v<To, F16> ||
+                         std::is_same_v<To, Bf16> || sizeof(Integer<From>) < 4;
   table.Map<IntegerToFloat<To, From, kRound, false>, kRare>("cvt" + rounding + types);
   // No integer is subnormal.
   if constexpr (std::is_same_v<To, float>) {

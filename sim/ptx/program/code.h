@@ -134,6 +134,7 @@ enum class Special : uint8_t {
   kLanesAbove,
   kDynamicShared,
   kTotalShared,
+  kAggregateShared,
   kReservedEnd,
   kReservedShared,
   kWorkspaceHigh,
@@ -246,8 +247,8 @@ struct SharedLayout {
     int variable = 0;  // an index of Code::shared
     uint32_t offset = 0;
   };
-  std::vector<Place> places;  // of those that they may reach, in order
-  uint32_t static_bytes = 0;
+  std::vector<Place> places;   // of those that they may reach, in order
+  uint32_t static_bytes = 0;   // up to what has no size, where they may reach any
   uint32_t dynamic_begin = 0;  // of what has no size
 
   // Of one that they may reach.

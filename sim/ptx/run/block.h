@@ -48,6 +48,10 @@ struct GridContext {
     return block.x * block.y * block.z;
   }
   const FunctionCode& function() const { return code->functions[kernel->function]; }
+  // What the kernel has and the launch asks for.
+  uint32_t asked_shared() const {
+    return kernel->shared->static_bytes + launch->config.dynamic_shared_bytes;
+  }
   uint32_t shared_bytes() const {
     return kernel->shared->dynamic_begin + launch->config.dynamic_shared_bytes;
   }

@@ -172,7 +172,8 @@ TEST_F(GridTest, KeepsOnlyFewBlocks) {
   EXPECT_LT(resident() - before, uint64_t{64} << 20);
 }
 
-// Dynamic shared memory begins behind what is static, and has the size of the launch.
+// Dynamic shared memory begins behind what is static, which reaches up to there, and has the size
+// of the launch.
 TEST_F(GridTest, HasDynamicSharedMemory) {
   const auto program =
       Load(Module(".extern .shared .align 16 .b8 d[];\n.shared .align 4 .b32 s[5];\n" +
@@ -181,7 +182,7 @@ TEST_F(GridTest, HasDynamicSharedMemory) {
                          "%dynamic_smem_size;\nsub.u64 %rd5, %rd3, %rd4; cvt.u32.u64 %r4, %rd5;\n"
                          "st.global.v2.u32 [%rd1], {%r2, %r3}; st.global.u32 [%rd1+8], %r4;")));
   ASSERT_NE(program, nullptr);
-  EXPECT_EQ(program->kernels()[0].shared_bytes, 20u);
+  EXPECT_EQ(program->kernels()[0].shared_bytes, 32u);
   EXPECT_EQ(MakeGrid(program, Dim3(), Dim3(), {memory().value()}, "k", 1, 100)->Run(kEnough),
             Grid::State::kDone);
   EXPECT_THAT(ReadAll(3), ElementsAre(1, 100, 32));

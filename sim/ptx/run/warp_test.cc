@@ -402,6 +402,23 @@ TEST_F(GridTest, KnowsWhatSharedMemoryIsReserved) {
   EXPECT_THAT(ReadAll(5), ElementsAre(0, 288, 1024, 1024, 0));
 }
 
+// %total_smem_size is rounded up to what is given out; %aggr_smem_size has what the system takes.
+// What the kernel has reaches to where shared memory of no size begins, if it names that.
+TEST_F(GridTest, KnowsHowMuchSharedMemoryThereIs) {
+  const std::string sizes =
+      "mov.u32 %r2, %total_smem_size; mov.u32 %r3, %aggr_smem_size;\n"
+      "mov.u32 %r4, %dynamic_smem_size; st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r4};\n";
+  RunKernel(sizes, 1);
+  EXPECT_THAT(ReadAll(3), ElementsAre(0, 1024, 0));
+  const std::string one = ".shared .b8 s[1]; st.shared.u8 [s], %r1;\n";
+  RunKernel(one + sizes, 1);
+  EXPECT_THAT(ReadAll(3), ElementsAre(128, 1025, 0));
+  EXPECT_EQ(Run(".extern .shared .align 4 .b8 d[];\n" + Kernel(one + "mov.u32 %r5, d;\n" + sizes),
+                Dim3(), Dim3()),
+            Grid::State::kDone);
+  EXPECT_THAT(ReadAll(3), ElementsAre(128, 1040, 0));
+}
+
 // mov packs and unpacks vectors; cvt takes and gives registers that are wider than its types.
 TEST_F(GridTest, MovesAndResizes) {
   RunKernel(
