@@ -57,13 +57,25 @@ absl::StatusOr<ptx::Module> KernelCalls::Parse(const char* call, DeviceOrdinal d
   return guard_.Guard(call, [&] { return modules_.Parse(device, ptx); });
 }
 
-absl::StatusOr<Module> KernelCalls::LoadSharing(DeviceOrdinal device, absl::string_view ptx,
-                                                Module other) {
+absl::StatusOr<Module> KernelCalls::Load(DeviceOrdinal device, absl::string_view ptx,
+                                         std::optional<Module> other) {
   return guard_.Guard(kLoadCall, [&]() -> absl::StatusOr<Module> {
-    const absl::StatusOr<LoadedModule> known = modules_.FindModule(kLoadCall, other);
+    if (!other.has_value()) return modules_.Load(device, ptx, nullptr);
+    const absl::StatusOr<LoadedModule> known = modules_.FindModule(kLoadCall, *other);
     if (!known.ok()) return known.status();
     return modules_.Load(device, ptx, known->managed);
   });
+}
+
+absl::Status KernelCalls::Unload(Module module) {
+  return guard_.Guard("cuModuleUnload", [&] {
+    modules_.Unload(module);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Kernel> KernelCalls::GetKernel(Module module, absl::string_view name) {
+  return guard_.Guard("cuModuleGetFunction", [&] { return modules_.GetKernel(module, name); });
 }
 
 absl::StatusOr<LoadedModule> KernelCalls::Find(const char* call, Module module) const {

@@ -43,9 +43,13 @@ class KernelCalls {
   absl::StatusOr<ptx::Module> Parse(const char* call, DeviceOrdinal device,
                                     absl::string_view ptx) const;
 
-  // Executor::LoadModule of PTX that is loaded already, as `other`, which stays loaded until this
-  // call returns: the managed variables are the same.
-  absl::StatusOr<Module> LoadSharing(DeviceOrdinal device, absl::string_view ptx, Module other);
+  // LoadModule, UnloadModule and GetKernel of Executor, for libraries, which go on after a fault.
+  // `other`: the same PTX is loaded already, and stays so until this call returns; the managed
+  // variables are the same.
+  absl::StatusOr<Module> Load(DeviceOrdinal device, absl::string_view ptx,
+                              std::optional<Module> other = std::nullopt);
+  absl::Status Unload(Module module);
+  absl::StatusOr<Kernel> GetKernel(Module module, absl::string_view name);
 
   // What is known of them. INVALID_HANDLE, for `call`: there is none.
   absl::StatusOr<LoadedModule> Find(const char* call, Module module) const;

@@ -23,6 +23,7 @@ namespace twinmmu {
 namespace {
 
 constexpr char kLoadCall[] = "cuModuleLoadData";
+constexpr char kGetCall[] = "cuModuleGetFunction";
 constexpr char kLaunchCall[] = "cuLaunchKernel";
 
 // The version of PTX that came with a version of CUDA is greater than what the driver reads, if its
@@ -238,13 +239,15 @@ bool SimulatedModules::HasManaged(const ManagedVariables& managed) const {
 }
 
 absl::StatusOr<Module> SimulatedModules::DoLoadModule(DeviceOrdinal device, absl::string_view ptx) {
+  const absl::Status usable = state_.CheckContext(kLoadCall, device);
+  if (!usable.ok()) return usable;
   return Load(device, ptx, nullptr);
 }
 
 absl::StatusOr<Module> SimulatedModules::Load(DeviceOrdinal device, absl::string_view ptx,
                                               const ManagedVariables& managed) {
-  const absl::Status usable = state_.CheckContext(kLoadCall, device);
-  if (!usable.ok()) return usable;
+  const absl::Status exists = state_.CheckDevice(kLoadCall, device);
+  if (!exists.ok()) return exists;
   // The driver takes a string that ends at a NUL.
   absl::StatusOr<LoadedModule> compiled = Compile(device, ptx.substr(0, ptx.find('\0')));
   if (!compiled.ok()) return compiled.status();
@@ -265,20 +268,26 @@ absl::StatusOr<Module> SimulatedModules::Load(DeviceOrdinal device, absl::string
   return Module(device, modules_.Insert(std::move(module)));
 }
 
-// Its kernels may still run, and then are waited for.
 absl::Status SimulatedModules::DoUnloadModule(Module module) {
   static constexpr char kCall[] = "cuModuleUnload";
-  const absl::Status known = CheckModule(kCall, module);
-  if (!known.ok()) return known;
-  state_.FinishDevice(module.device());
-  const absl::Status usable = state_.sticky_error.Check(kCall);
+  absl::Status usable = state_.CheckContext(kCall, module.device());
+  if (usable.ok()) usable = CheckModule(kCall, module);
   if (!usable.ok()) return usable;
+  state_.FinishDevice(module.device());
+  usable = state_.sticky_error.Check(kCall);
+  if (usable.ok()) Unload(module);
+  return usable;
+}
+
+// Its kernels may still run, and then are waited for.
+void SimulatedModules::Unload(Module module) {
+  state_.FinishDevice(module.device());
   AddressRange image;
   ManagedVariables managed;
   {
     const std::lock_guard lock(mutex_);
     LoadedModule* const state = modules_.Find(module.value());
-    if (state == nullptr) return absl::OkStatus();  // unloaded meanwhile
+    if (state == nullptr) return;  // unloaded meanwhile
     image = state->image;
     managed = state->managed;
     for (const auto& [name, kernel] : state->kernels) {
@@ -289,16 +298,20 @@ absl::Status SimulatedModules::DoUnloadModule(Module module) {
   }
   FreeImage(image);
   Free(managed);
-  return absl::OkStatus();
 }
 
 absl::StatusOr<Kernel> SimulatedModules::DoGetKernel(Module module, absl::string_view name) {
-  static constexpr char kCall[] = "cuModuleGetFunction";
-  const absl::StatusOr<LoadedModule> known = FindModule(kCall, module);
+  const absl::Status usable = state_.CheckContext(kGetCall, module.device());
+  if (!usable.ok()) return usable;
+  return GetKernel(module, name);
+}
+
+absl::StatusOr<Kernel> SimulatedModules::GetKernel(Module module, absl::string_view name) {
+  const absl::StatusOr<LoadedModule> known = FindModule(kGetCall, module);
   if (!known.ok()) return known.status();
   const ptx::KernelInfo* const info = known->program->FindKernel(name);
   if (info == nullptr) {
-    return Fail(DriverCode::kNotFound, kCall, "the module has no kernel ", name);
+    return Fail(DriverCode::kNotFound, kGetCall, "the module has no kernel ", name);
   }
   LoadedKernel kernel{module,         known->program, info, known->image.base,
                       known->managed, known->target};
@@ -311,7 +324,8 @@ absl::StatusOr<Kernel> SimulatedModules::DoGetKernel(Module module, absl::string
   }
   const std::lock_guard lock(mutex_);
   LoadedModule* const state = modules_.Find(module.value());
-  if (state == nullptr) return Fail(DriverCode::kInvalidHandle, kCall, "the module was unloaded");
+  if (state == nullptr)
+    return Fail(DriverCode::kInvalidHandle, kGetCall, "the module was unloaded");
   kernels_.Prepare();
   uint64_t& handle = state->kernels[std::string(name)];
   if (handle == 0) handle = kernels_.Insert(std::move(kernel));
@@ -533,8 +547,8 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
 template <typename Visit>
 absl::Status SimulatedModules::VisitModule(const char* call, Module module,
                                            const Visit& visit) const {
-  const absl::Status usable = state_.CheckContext(call, module.device());
-  if (!usable.ok()) return usable;
+  const absl::Status exists = state_.CheckDevice(call, module.device());
+  if (!exists.ok()) return exists;
   {
     const std::lock_guard lock(mutex_);
     const LoadedModule* const state = modules_.Find(module.value());
@@ -560,8 +574,8 @@ absl::StatusOr<LoadedModule> SimulatedModules::FindModule(const char* call, Modu
 }
 
 absl::StatusOr<LoadedKernel> SimulatedModules::FindKernel(const char* call, Kernel kernel) const {
-  const absl::Status usable = state_.CheckContext(call, kernel.device());
-  if (!usable.ok()) return usable;
+  const absl::Status exists = state_.CheckDevice(call, kernel.device());
+  if (!exists.ok()) return exists;
   {
     const std::lock_guard lock(mutex_);
     const LoadedKernel* const state = kernels_.Find(kernel.value());

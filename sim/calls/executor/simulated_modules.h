@@ -36,14 +36,17 @@ class SimulatedModules {
 
   TWINMMU_EXECUTOR_MODULE_CALLS(TWINMMU_BODY, )
 
-  // What is known of a module and of a kernel. InvalidArgument (INVALID_HANDLE), for `call`: there
-  // is none.
+  // What is known of a module and of a kernel, after a fault, too. InvalidArgument
+  // (INVALID_HANDLE), for `call`: there is none.
   absl::StatusOr<LoadedModule> FindModule(const char* call, Module module) const;
   absl::Status CheckModule(const char* call, Module module) const;  // the same, and needs no memory
   absl::StatusOr<LoadedKernel> FindKernel(const char* call, Kernel kernel) const;
-  // LoadModule. `managed`: where its managed variables lie already, if they do.
+  // LoadModule, UnloadModule and GetKernel, after a fault, too. `managed`: where its managed
+  // variables lie already, if they do.
   absl::StatusOr<Module> Load(DeviceOrdinal device, absl::string_view ptx,
                               const ManagedVariables& managed);
+  void Unload(Module module);
+  absl::StatusOr<Kernel> GetKernel(Module module, absl::string_view name);
   // A module of PTX that may name what others define. Codes as of Compile.
   absl::StatusOr<ptx::Module> Parse(DeviceOrdinal device, absl::string_view text) const;
   // INVALID_VALUE: no block of this device can have so much shared memory.

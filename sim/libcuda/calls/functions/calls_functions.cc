@@ -4,6 +4,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/functions/found_kernel.h"
 #include "sim/libcuda/modules.h"
 
 namespace twinmmu::libcuda {
@@ -42,8 +43,8 @@ DriverCode GiveAtomicCapabilities(const int* operations, unsigned int count,
 extern "C" CUresult cuFuncIsLoaded(int* state, CUfunction function) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {state}, [&](DriverState& driver) {
-    const CUresult fault = FaultOf(site, driver);
-    if (function != nullptr && fault != cuda_abi::CUDA_SUCCESS) return fault;
+    const CUresult fault = FaultOfKernel(site, driver, function, Handle::kFunction);
+    if (fault != cuda_abi::CUDA_SUCCESS) return fault;
     if (!IsFunction(site, driver, function)) return ToResult(DriverCode::kInvalidHandle);
     *state = kLoaded;
     return cuda_abi::CUDA_SUCCESS;
@@ -53,8 +54,8 @@ extern "C" CUresult cuFuncIsLoaded(int* state, CUfunction function) {
 extern "C" CUresult cuFuncLoad(CUfunction function) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](DriverState& driver) {
-    const CUresult fault = FaultOf(site, driver);
-    if (function != nullptr && fault != cuda_abi::CUDA_SUCCESS) return fault;
+    const CUresult fault = FaultOfKernel(site, driver, function, Handle::kFunction);
+    if (fault != cuda_abi::CUDA_SUCCESS) return fault;
     const bool is_one = IsFunction(site, driver, function);
     return ToResult(is_one ? DriverCode::kSuccess : DriverCode::kInvalidHandle);
   });

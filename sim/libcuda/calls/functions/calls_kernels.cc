@@ -130,37 +130,43 @@ bool CanBeSet(int attribute, int value) {
 
 bool IsCache(int config) { return config >= 0 && config <= CU_FUNC_CACHE_PREFER_EQUAL; }
 
-// The same for calls that need no context, and to which null is INVALID_VALUE.
+// The same for calls that need no context, and to which null is INVALID_VALUE. Those that take a
+// kernel of a library fail after a fault whatever they are given, or go on: `of_kernel`.
+enum class AfterFault { kFails, kGoesOn };
 template <typename Body>
-CUresult EnterGiven(const CallSite& site, CUfunction function, Handle handle, Needed needed,
-                    const Body& body) {
+CUresult EnterGiven(const CallSite& site, CUfunction function, Handle handle, AfterFault of_kernel,
+                    Needed needed, const Body& body) {
   return Enter(site, [&](DriverState& driver) {
     if (function == nullptr) return ToResult(DriverCode::kInvalidValue);
-    const CUresult fault = FaultOfKernel(site, driver, function, handle);
-    if (handle == Handle::kFunction && fault != CUDA_SUCCESS) return fault;
+    CUresult fault = CUDA_SUCCESS;
+    if (handle == Handle::kFunction) {
+      fault = FaultOfKernel(site, driver, function, handle);
+    } else if (of_kernel == AfterFault::kFails) {
+      fault = FaultOf(site, driver);
+    }
+    if (fault != CUDA_SUCCESS) return fault;
     Context& context = driver.contexts.Primary(DeviceOrdinal(0));
     return WithKernel(site, driver, context, function, handle, needed, body);
   });
 }
 
 CUresult GetName(const CallSite& site, const char** name, CUfunction function, Handle handle) {
-  return EnterGiven(site, function, handle, {name}, [&](DriverState&, const Found& kernel) {
-    *name = kernel.info->name.c_str();  // as long as it is loaded
-    return DriverCode::kSuccess;
-  });
+  return EnterGiven(site, function, handle, AfterFault::kGoesOn, {name},
+                    [&](DriverState&, const Found& kernel) {
+                      *name = kernel.info->name.c_str();  // as long as it is loaded
+                      return DriverCode::kSuccess;
+                    });
 }
 
 CUresult GetParameter(const CallSite& site, CUfunction function, Handle handle, size_t index,
                       size_t* offset, size_t* size) {
-  return EnterGiven(site, function, handle, {offset},
-                    [&](DriverState& driver, const Found& kernel) {
-                      const CUresult fault = FaultOf(site, driver);
-                      if (fault != CUDA_SUCCESS) return fault;
-                      if (index >= kernel.info->parameters.size())
-                        return ToResult(DriverCode::kInvalidValue);
-                      *offset = kernel.info->parameters[index].offset;
-                      if (size != nullptr) *size = kernel.info->parameters[index].size;
-                      return CUDA_SUCCESS;
+  return EnterGiven(site, function, handle, AfterFault::kFails, {offset},
+                    [&](DriverState&, const Found& kernel) {
+                      const auto& parameters = kernel.info->parameters;
+                      if (index >= parameters.size()) return DriverCode::kInvalidValue;
+                      *offset = parameters[index].offset;
+                      if (size != nullptr) *size = parameters[index].size;
+                      return DriverCode::kSuccess;
                     });
 }
 
@@ -290,7 +296,7 @@ extern "C" CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kern
 // --- Names and parameters ------------------------------------------------------------------------
 
 extern "C" CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
-  return EnterGiven(TWINMMU_HERE, function, Handle::kFunction, {module},
+  return EnterGiven(TWINMMU_HERE, function, Handle::kFunction, AfterFault::kFails, {module},
                     [&](DriverState&, const Found& kernel) {
                       *module = ToPointer<CUmodule>(kernel.module.value());
                       return DriverCode::kSuccess;

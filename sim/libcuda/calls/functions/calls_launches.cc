@@ -213,7 +213,7 @@ absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context, CUfunctio
   }
   const absl::StatusOr<Module> module = LoadOn(driver, context, record->library);
   if (!module.ok()) return module.status();
-  return driver.executor.GetKernel(*module, record->name);
+  return driver.simulator->kernels().GetKernel(*module, record->name);
 }
 
 extern "C" CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,

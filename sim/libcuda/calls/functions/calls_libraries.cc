@@ -54,7 +54,7 @@ CUresult Keep(const CallSite& site, DriverState& driver, absl::StatusOr<std::str
   absl::Status status = options.Check(site, driver, device, ptx);
   Records<LibraryRecord>::Prepared record(LibraryRecord{"", {}, {{device.value(), 0}}});
   if (status.ok()) {
-    const absl::StatusOr<Module> loaded = driver.executor.LoadModule(device, *ptx);
+    const absl::StatusOr<Module> loaded = driver.simulator->kernels().Load(device, *ptx);
     status = loaded.status();
     if (status.ok()) record->modules.begin()->second = loaded->value();
   }
@@ -131,17 +131,17 @@ absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t li
   if (there != record->modules.end()) return Module(context.device, there->second);
   std::map<int, uint64_t> made = {{device, 0}};  // so that nothing fails after the load
   // Its managed variables are the same on all devices.
-  const absl::StatusOr<Module> loaded =
-      record->modules.empty() ? driver.executor.LoadModule(context.device, record->ptx)
-                              : driver.simulator->kernels().LoadSharing(context.device, record->ptx,
-                                                                        FirstOf(record->modules));
+  std::optional<Module> other;
+  if (!record->modules.empty()) other = FirstOf(record->modules);
+  KernelCalls& kernels = driver.simulator->kernels();
+  const absl::StatusOr<Module> loaded = kernels.Load(context.device, record->ptx, other);
   if (!loaded.ok()) return loaded;
   uint64_t kept = made.begin()->second = loaded->value();
   driver.modules.libraries.Edit(library, [&](LibraryRecord& known) {
     kept = known.modules.insert(made.extract(made.begin())).position->second;
   });
   // Another thread was faster.
-  if (kept != loaded->value()) driver.executor.UnloadModule(*loaded).IgnoreError();
+  if (kept != loaded->value()) kernels.Unload(*loaded).IgnoreError();
   return Module(context.device, kept);
 }
 
@@ -181,7 +181,7 @@ extern "C" CUresult cuLibraryUnload(CUlibrary library) {
     if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
     for (const auto& [device, module] : record->modules) {
       const absl::Status unloaded =
-          driver.executor.UnloadModule(Module(DeviceOrdinal(device), module));
+          driver.simulator->kernels().Unload(Module(DeviceOrdinal(device), module));
       if (!unloaded.ok()) return ToResult(unloaded);
       ForgetReferences(driver, module);
       // The rest may have to be asked for again; and what was unloaded may be loaded again.
@@ -242,9 +242,11 @@ extern "C" CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
 extern "C" CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlibrary library,
                                        const char* name) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, {name}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, {name}, [&](DriverState& driver, Context& context) {
+    if (*name == '\0') return ToResult(DriverCode::kInvalidValue);  // after a fault, too
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return fault;
     if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
-    if (*name == '\0') return ToResult(DriverCode::kInvalidValue);
     const absl::StatusOr<Module> loaded = LoadOn(driver, context, ToNumber(library));
     if (!loaded.ok()) return ToResult(loaded.status());
     const auto known = driver.simulator->kernels().Find(site.name(), *loaded);

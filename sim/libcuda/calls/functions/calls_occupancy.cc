@@ -39,6 +39,14 @@ CUresult CountBlocks(const CallSite& site, int* blocks, CUfunction function, int
                      });
 }
 
+// INVALID_VALUE, unless there was a fault.
+CUresult RefuseFlags(const CallSite& site) {
+  return Enter(site, [&](DriverState& driver) {
+    const CUresult fault = FaultOf(site, driver);
+    return fault != CUDA_SUCCESS ? fault : ToResult(DriverCode::kInvalidValue);
+  });
+}
+
 using SharedForThreads = size_t (*)(int threads);
 
 // To choose a block, an H200 takes any carveout for the whole, but for none at all.
@@ -164,9 +172,7 @@ extern "C" CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUf
 extern "C" CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int* blocks, CUfunction function, int threads, size_t dynamic, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
-  if (flags > kDisableCachingOverride) {
-    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
-  }
+  if (flags > kDisableCachingOverride) return RefuseFlags(site);
   return CountBlocks(site, blocks, function, threads, dynamic);
 }
 
@@ -181,10 +187,9 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
                                                               SharedForThreads shared_for,
                                                               size_t dynamic, int limit,
                                                               unsigned int flags) {
-  if (flags > kDisableCachingOverride) {
-    return EnterAlways(TWINMMU_HERE, [] { return DriverCode::kInvalidValue; });
-  }
-  return ChooseBlock(TWINMMU_HERE, grid, block, function, shared_for, dynamic, limit);
+  const CallSite site = TWINMMU_HERE;
+  if (flags > kDisableCachingOverride) return RefuseFlags(site);
+  return ChooseBlock(site, grid, block, function, shared_for, dynamic, limit);
 }
 
 // Calls body(kernel, form, cluster, blocks) with the form of a launch, its cluster, and how many of
