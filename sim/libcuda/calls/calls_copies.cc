@@ -39,10 +39,14 @@ CUresult CopyPeer(const CallSite& site, const PeerEnd& dst, const PeerEnd& src, 
   });
 }
 
+// The stream of a call that names one, or else the default stream.
+CUstream StreamOf() { return nullptr; }
+CUstream StreamOf(CUstream stream) { return stream; }
+
 template <typename... OnStream>
 CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width, size_t count,
               OnStream... stream) {
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, StreamOf(stream...), [&](DriverState& driver, Context& context) {
     const CUDA_MEMSET_NODE_PARAMS fill = {to, 0, value, static_cast<unsigned>(width), count, 1};
     const Captured captured = CaptureFill(site, driver, context, fill, stream...);
     if (captured.has_value()) return *captured;
@@ -54,7 +58,7 @@ CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width
 template <typename... OnStream>
 CUresult FillRows(const CallSite& site, CUdeviceptr to, size_t pitch, uint32_t value,
                   size_t element, size_t width, size_t height, OnStream... stream) {
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, StreamOf(stream...), [&](DriverState& driver, Context& context) {
     const auto size = static_cast<unsigned>(element);
     const CUDA_MEMSET_NODE_PARAMS fill = {to, pitch, value, size, width, height};
     const Captured captured = CaptureFill(site, driver, context, fill, stream...);

@@ -151,7 +151,7 @@ CUresult EnterInContextOf(const CallSite& site, CUstream stream, const Body& bod
     const DriverCode found =
         context == nullptr ? CurrentContext(site, &context) : DriverCode::kSuccess;
     if (found != DriverCode::kSuccess) return ToResult(found);
-    const CUresult fault = FaultOf(site, driver);
+    const CUresult fault = FaultOn(site, driver, stream);
     return fault == cuda_abi::CUDA_SUCCESS ? ToResult(body(driver, *context)) : fault;
   });
 }

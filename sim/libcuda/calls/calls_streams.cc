@@ -24,11 +24,17 @@ namespace {
 constexpr uint64_t kLegacyStreamId = 1;
 constexpr uint64_t kPerThreadStreamId = 2;
 
+// What a call leaves that fails after a fault: a handle, as an H200 does, but of no stream.
+constexpr uint64_t kDeadStream = uint64_t{1} << 60;
+
 CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
   return EnterInAnyContext(site, {stream}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOf(site, driver);
     const bool is_valid = (flags & ~cuda_abi::CU_STREAM_NON_BLOCKING) == 0;
-    if (is_valid && fault != CUDA_SUCCESS) return fault;
+    if (is_valid && fault != CUDA_SUCCESS) {
+      *stream = ToPointer<CUstream>(kDeadStream);
+      return fault;
+    }
     return MakeStream(driver, context, CurrentGreen(), flags, priority, stream);
   });
 }
@@ -113,7 +119,7 @@ absl::StatusOr<bool> IsDone(DriverState& driver, const Context& context, CUstrea
 }
 
 CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
     const Captured captured = IsShared(driver, event)
                                   ? RefuseCaptured(driver, context, stream, /*invalidates=*/false)
                                   : CaptureRecord(site, driver, context, event, stream, false);
@@ -160,6 +166,11 @@ Stream StreamOf(DriverState& driver, const Context& context, CUstream stream) {
   return Stream(record.has_value() ? record->context->device : context.device, id);
 }
 
+bool IsStream(const DriverState& driver, CUstream stream) {
+  return ToNumber(stream) <= kLastDefaultStream ||
+         driver.streams.streams.Find(ToNumber(stream)).has_value();
+}
+
 void KeepDefaultOrder(DriverState& driver, const Context& context, Stream stream) {
   const Stream legacy(stream.device());
   const auto wait_for = [&](Stream waiting, Stream before) {
@@ -193,14 +204,19 @@ extern "C" CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int fl
 }
 
 extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+    const CUresult fault = FaultOn(site, driver, stream);
+    if (fault != CUDA_SUCCESS) {
+      return stream != nullptr ? fault : ToResult(DriverCode::kInvalidHandle);
+    }
     const absl::Status destroyed = driver.executor.DestroyStream(StreamOf(driver, context, stream));
     if (destroyed.ok()) {
       ForgetCaptured(driver, stream);
       driver.streams.streams.Remove(ToNumber(stream));
       driver.report.RemoveObject(ObjectKind::kStream, ToNumber(stream));
     }
-    return destroyed;
+    return ToResult(destroyed);
   });
 }
 TWINMMU_ALIAS(cuStreamDestroy, cuStreamDestroy_v2);
@@ -241,7 +257,7 @@ TWINMMU_ALIAS(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2);
 
 extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
     const bool external = flags == CU_EVENT_WAIT_EXTERNAL;
     if (!external && flags != CU_EVENT_WAIT_DEFAULT) {
       return RefuseInvalid(driver, context, stream).value_or(ToResult(DriverCode::kInvalidValue));
@@ -287,7 +303,7 @@ CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, 
                    const Capture& capture, bool always, const Run& run) {
   return EnterInAnyContext(site, {function}, [&](DriverState& driver, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
-    const CUresult fault = FaultOf(site, driver);
+    const CUresult fault = FaultOn(site, driver, stream);
     if (fault != CUDA_SUCCESS) return fault;
     const Captured captured = capture(driver, context);
     if (captured.has_value()) return *captured;
@@ -368,7 +384,7 @@ TWINMMU_ALIAS(cuEventRecord_ptsz, cuEventRecord);
 extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
   if (flags == 0) return RecordOn(site, event, stream);
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
     if (!driver.streams.events.Find(ToNumber(event)).has_value()) {
       return ToResult(DriverCode::kInvalidHandle);
     }

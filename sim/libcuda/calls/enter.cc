@@ -172,6 +172,12 @@ CUresult FaultOf(const CallSite& site, DriverState& driver) {
                                                  : ToResult(kernels.FaultFor(site.name()));
 }
 
+CUresult FaultOn(const CallSite& site, DriverState& driver, cuda_abi::CUstream stream) {
+  const CUresult fault = FaultOf(site, driver);
+  const bool is_whole = fault == cuda_abi::CUDA_SUCCESS;
+  return is_whole || IsStream(driver, stream) ? fault : ToResult(DriverCode::kInvalidHandle);
+}
+
 CUresult RunInContext(const CallSite& site, Needed needed,
                       absl::FunctionRef<CUresult(DriverState&, Context&)> body) {
   return RunInAnyContext(site, {}, [&](DriverState& driver, Context& context) {

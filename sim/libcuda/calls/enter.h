@@ -77,6 +77,8 @@ DriverCode FindAlive(const CallSite& site, DriverState& driver, cuda_abi::CUcont
 // The stream that a handle names, for a call in `context`. One that does not exist is of the device
 // of the context; the simulator refuses it.
 Stream StreamOf(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
+// Whether there is one: the default streams always are.
+bool IsStream(const DriverState& driver, cuda_abi::CUstream stream);
 
 // To be called before work is given to `stream`. The default stream of a device and the streams
 // that are not made CU_STREAM_NON_BLOCKING wait for each other's work.
@@ -113,6 +115,8 @@ inline LinearCalls::Context ContextOf(Context& context) {
 // The code of a kernel that faulted, if one did: what a driver gives for nearly everything that is
 // of a context from then on, whatever the arguments. Source: an H200 with driver 580.159.
 CUresult FaultOf(const CallSite& site, DriverState& driver);
+// The same for calls that look at the stream first: INVALID_HANDLE after a fault, if there is none.
+CUresult FaultOn(const CallSite& site, DriverState& driver, cuda_abi::CUstream stream);
 
 // Runs `body`, and counts the call. What it throws becomes an error. No template, which would be
 // compiled for each of the calls.
@@ -166,6 +170,15 @@ CUresult EnterWithHandle(const CallSite& site, const void* handle, Needed needed
   return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
     const bool is_whole = FaultOf(site, driver) == cuda_abi::CUDA_SUCCESS;
     return is_whole ? ToResult(body(driver, context)) : ToResult(DriverCode::kInvalidHandle);
+  });
+}
+
+// For calls that look at the stream before a fault counts.
+template <typename Body>
+CUresult EnterOnStream(const CallSite& site, cuda_abi::CUstream stream, const Body& body) {
+  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+    const CUresult fault = FaultOn(site, driver, stream);
+    return fault == cuda_abi::CUDA_SUCCESS ? ToResult(body(driver, context)) : fault;
   });
 }
 

@@ -299,7 +299,7 @@ extern "C" CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t* flags) {
 
 extern "C" CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
     CheckUncaptured(driver, context, stream);
     return Launch(site, driver, exec, WorkOf(driver, context, stream));
   });

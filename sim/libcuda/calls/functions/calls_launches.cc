@@ -92,7 +92,7 @@ CUDA_KERNEL_NODE_PARAMS ParamsOf(CUfunction function, const LaunchConfig& config
 
 CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& config,
                 CUstream stream, const LaunchForm& form, void** parameters, void** extra) {
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
     return LaunchIn(site, driver, context, function, config, stream, form, parameters, extra);
   });
 }

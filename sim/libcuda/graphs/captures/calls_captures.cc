@@ -19,18 +19,14 @@ bool IsMode(CUstreamCaptureMode mode) {
   return mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && mode <= CU_STREAM_CAPTURE_MODE_RELAXED;
 }
 
-// Whether it is a stream that exists.
-bool IsStream(DriverState& driver, CUstream stream) {
-  return ToNumber(stream) <= kLastDefaultStream ||
-         driver.streams.streams.Find(ToNumber(stream)).has_value();
-}
-
-// With body(driver, graphs, name), for calls that name a stream.
+// With body(driver, graphs, name), for calls that name a stream. `is_possible`: of the other
+// arguments, what is looked at first after a fault.
 template <typename Body>
-CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const Body& body) {
+CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const Body& body,
+                     bool is_possible = true) {
   return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) -> CUresult {
-    const CUresult fault = FaultOf(site, driver);
-    if (fault != CUDA_SUCCESS && IsStream(driver, stream)) return fault;
+    const CUresult fault = FaultOn(site, driver, stream);
+    if (fault != CUDA_SUCCESS) return is_possible ? fault : kInvalidValue;
     CUresult result = CUDA_SUCCESS;
     Destructions due;
     {
@@ -47,6 +43,7 @@ CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const
 CUresult Begin(const CallSite& site, CUstream stream, CUstreamCaptureMode mode,
                const CUgraph* graph, const CUgraphNode* dependencies, const CUgraphEdgeData* data,
                size_t count) {
+  const bool is_possible = IsMode(mode) && (graph == nullptr || *graph != nullptr);
   return EnterStream(
       site, stream, {},
       [&](DriverState& driver, Graphs& graphs, Context& context,
@@ -73,7 +70,8 @@ CUresult Begin(const CallSite& site, CUstream stream, CUstreamCaptureMode mode,
         driver.captures.Begin(name, std::move(captured));
         std::move(undo).Cancel();
         return CUDA_SUCCESS;
-      });
+      },
+      is_possible);
 }
 
 CUresult WhyNotEnded(DriverState& driver, const CapturedStream& stream, const StreamName& name) {
