@@ -57,6 +57,31 @@ TEST_F(FaultTest, NullAndUnknownFlagsCountBeforeIt) {
   EXPECT_EQ(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), kFault);
 }
 
+TEST_F(FaultTest, FlagsOfBatchesCountBeforeIt) {
+  if (RanInNewProcess()) return;
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  if (DriverVersion() < 13000) GTEST_SKIP() << "the driver is older than these functions";
+  constexpr size_t kSize = size_t{2} << 20;
+  CUdeviceptr managed = 0;
+  ASSERT_EQ(cuMemAllocManaged(&managed, kSize, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(Fault());
+  using PrefetchBatch = Function<CUresult(CUdeviceptr*, size_t*, size_t, CUmemLocation*, size_t*,
+                                          size_t, unsigned long long, CUstream)>;
+  size_t size = kSize;
+  size_t first = 0;
+  CUmemLocation place = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  for (const char* const name : {"cuMemPrefetchBatchAsync", "cuMemDiscardAndPrefetchBatchAsync"}) {
+    const PrefetchBatch prefetch(name);
+    EXPECT_EQ(prefetch(&managed, &size, 1, &place, &first, 1, 1, stream_),
+              CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(prefetch(&managed, &size, 1, &place, &first, 1, 0, stream_), kFault);
+  }
+  const Function<CUresult(CUdeviceptr*, size_t*, size_t, unsigned long long, CUstream)> discard(
+      "cuMemDiscardBatchAsync");
+  EXPECT_EQ(discard(&managed, &size, 1, 1, stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(discard(&managed, &size, 1, 0, stream_), kFault);
+}
+
 TEST_F(FaultTest, VirtualMemoryAndWhatIsOfNoContextGoOn) {
   if (RanInNewProcess()) return;
   ASSERT_NO_FATAL_FAILURE(MakeFault());

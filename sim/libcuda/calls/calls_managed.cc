@@ -101,14 +101,18 @@ struct Batch {
   }
 };
 
-// A batch is not for the legacy stream, which is seen before anything else.
+// A batch is not for the legacy stream, which is seen before anything else, nor for flags, which
+// are seen before a fault; whether it is `valid` otherwise, after it.
 template <typename Body>
-CUresult EnterBatch(const CallSite& site, CUstream stream, NullStream null_stream, bool valid,
-                    const Body& body) {
+CUresult EnterBatch(const CallSite& site, CUstream stream, NullStream null_stream,
+                    unsigned long long flags, bool valid, const Body& body) {
   const bool legacy = ToNumber(stream) == kLegacyStream ||
                       (stream == nullptr && null_stream == NullStream::kLegacy);
   if (legacy) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+    if (flags != 0) return ToResult(DriverCode::kInvalidValue);
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != cuda_abi::CUDA_SUCCESS) return fault;
     if (!valid) return ToResult(DriverCode::kInvalidValue);
     const Captured refused = RefuseCaptured(driver, context, stream);
     if (refused.has_value()) return *refused;
@@ -119,8 +123,8 @@ CUresult EnterBatch(const CallSite& site, CUstream stream, NullStream null_strea
 // With or without a discard, which changes nothing that can be seen.
 CUresult PrefetchBatch(const CallSite& site, const Batch& batch, unsigned long long flags,
                        CUstream stream, NullStream null_stream) {
-  const bool valid = flags == 0 && batch.has_ranges() && batch.has_locations();
-  return EnterBatch(site, stream, null_stream, valid, [&](DriverState& driver, Stream on) {
+  const bool valid = batch.has_ranges() && batch.has_locations();
+  return EnterBatch(site, stream, null_stream, flags, valid, [&](DriverState& driver, Stream on) {
     std::vector<ManagedCalls::Target> targets(batch.count);
     size_t location = 0;
     for (size_t i = 0; i < batch.count; ++i) {
@@ -133,8 +137,8 @@ CUresult PrefetchBatch(const CallSite& site, const Batch& batch, unsigned long l
 
 CUresult Discard(const CallSite& site, const Batch& batch, unsigned long long flags,
                  CUstream stream, NullStream null_stream) {
-  const bool valid = flags == 0 && batch.has_ranges();
-  return EnterBatch(site, stream, null_stream, valid, [&](DriverState& driver, Stream on) {
+  const bool valid = batch.has_ranges();
+  return EnterBatch(site, stream, null_stream, flags, valid, [&](DriverState& driver, Stream on) {
     std::vector<AddressRange> ranges(batch.count);
     for (size_t i = 0; i < batch.count; ++i) ranges[i] = RangeOf(batch.ptrs[i], batch.sizes[i]);
     return driver.simulator->managed().Discard(site.name(), on, ranges);
