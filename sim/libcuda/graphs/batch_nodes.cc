@@ -27,10 +27,11 @@ CUresult MakeBatch(const CallSite& site, DriverState& driver,
   Context* context = nullptr;
   const DriverCode known = FindAlive(site, driver, given.ctx, &context);
   if (known != DriverCode::kSuccess) return ToResult(known);
-  if (given.flags != 0 || given.count >= kTooManyOperations) return kInvalidValue;
+  if (given.count >= kTooManyOperations) return kInvalidValue;
   if (given.paramArray == nullptr && given.count != 0) return kInvalidValue;
   const CUresult fault = FaultOf(site, driver);
   if (fault != CUDA_SUCCESS) return fault;
+  if (given.flags != 0) return kInvalidValue;
   return MakeBatch(driver, *context, BatchVersion::kSecond,
                    absl::MakeConstSpan(given.paramArray, given.count), made);
 }

@@ -79,12 +79,15 @@ extern "C" CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttr
 }
 
 extern "C" CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
+  const CallSite site = TWINMMU_HERE;
   return EnterWork<KernelWork>(
-      TWINMMU_HERE, to, {}, [&](DriverState& driver, KernelWork& work) -> CUresult {
+      site, to, {}, [&](DriverState& driver, KernelWork& work) -> CUresult {
         const std::shared_ptr<Graph> graph = driver.graphs->FindGraphOf(from);
         if (graph == nullptr) return NoSuchGraph();
         const auto* const source = std::get_if<KernelWork>(&graph->Find(IdOf(from))->work);
-        if (source == nullptr) return kInvalidValue;
+        // After a fault an H200 with driver 580.159 gives this, too, and not the code of the fault.
+        const bool is_whole = FaultOf(site, driver) == CUDA_SUCCESS;
+        if (source == nullptr || !is_whole) return kInvalidValue;
         auto copied = source->attributes;  // a copy right into the node may fail half done
         work.attributes.swap(copied);
         return CUDA_SUCCESS;

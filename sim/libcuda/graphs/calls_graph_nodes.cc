@@ -1,6 +1,8 @@
 // Nodes of each type, added to a graph.
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "sim/libcuda/graphs/conditional_nodes.h"
@@ -12,23 +14,39 @@
 
 namespace twinmmu::libcuda {
 
+namespace {
+
+// Whether all nodes exist that a new one is to wait for. An H200 with driver 580.159 looks at that
+// before a fault, if the node does operations on memory; not for kernels, copies and fills.
+bool HasDependencies(const Graph& graph, const NewNode& node) {
+  if (node.dependencies == nullptr) return node.count == 0;
+  return std::all_of(node.dependencies, node.dependencies + node.count,
+                     [&](CUgraphNode each) { return graph.Find(IdOf(each)) != nullptr; });
+}
+
+}  // namespace
+
 CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
                  absl::FunctionRef<CUresult(DriverState&, GraphWork*)> make) {
-  return EnterGraph(site, node.graph, {node.node, params},
-                    [&](DriverState& driver, Graphs& graphs, Graph& graph) {
-                      GraphWork work = EmptyWork();
-                      const CUresult made = make(driver, &work);
-                      if (made != CUDA_SUCCESS) return made;
-                      std::vector<GraphLink> dependencies;
-                      const CUresult found = FindDependencies(graph, work, node.dependencies,
-                                                              node.data, node.count, &dependencies);
-                      if (found != CUDA_SUCCESS) return found;
-                      std::vector<RememberedMemory> memory = MemoryOf(site, driver, work);
-                      const GraphId id =
-                          graphs.AddNode(graph, std::move(work), std::move(memory), dependencies);
-                      *node.node = HandleOf<CUgraphNode>(id);
-                      return CUDA_SUCCESS;
-                    });
+  return EnterGraph(
+      site, node.graph, {node.node, params},
+      [&](DriverState& driver, Graphs& graphs, Graph& graph) {
+        GraphWork work = EmptyWork();
+        const CUresult made = make(driver, &work);
+        if (made != CUDA_SUCCESS) {
+          const bool looks =
+              std::holds_alternative<BatchWork>(work) && made == FaultOf(site, driver);
+          return looks && !HasDependencies(graph, node) ? kInvalidValue : made;
+        }
+        std::vector<GraphLink> dependencies;
+        const CUresult found =
+            FindDependencies(graph, work, node.dependencies, node.data, node.count, &dependencies);
+        if (found != CUDA_SUCCESS) return found;
+        std::vector<RememberedMemory> memory = MemoryOf(site, driver, work);
+        const GraphId id = graphs.AddNode(graph, std::move(work), std::move(memory), dependencies);
+        *node.node = HandleOf<CUgraphNode>(id);
+        return CUDA_SUCCESS;
+      });
 }
 
 CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made) {

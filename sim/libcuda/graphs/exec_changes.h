@@ -4,7 +4,9 @@
 #define TWINMMU_SIM_LIBCUDA_GRAPHS_EXEC_CHANGES_H_
 
 #include <memory>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "sim/libcuda/graphs/graph_nodes.h"
 
@@ -34,35 +36,45 @@ GraphNode* FindInside(Graph& graph, GraphId node);
 
 // change(driver, &node) for a node of an executable graph. Launches that run keep what they had.
 template <typename Change>
+CUresult ChangeNode(DriverState& driver, CUgraphExec exec, CUgraphNode node, const Change& change) {
+  GraphExec* const found = driver.graphs->Find(exec);
+  if (found == nullptr) return NoSuchGraph();
+  const std::shared_ptr<Graph> copy = found->graph->Copy([](GraphId same) { return same; });
+  GraphNode* const changed = FindInside(*copy, IdOf(node));
+  if (changed == nullptr) return kInvalidValue;
+  const CUresult done = change(driver, changed);
+  if (done != CUDA_SUCCESS) return done;
+  found->graph = copy;
+  found->generation = 0;
+  found->told.erase(IdOf(node));
+  return CUDA_SUCCESS;
+}
+template <typename Change>
 CUresult ChangeExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, const void* params,
                     const Change& change) {
-  return EnterGraphs(site, {params}, [&](DriverState& driver, Graphs& graphs) -> CUresult {
-    GraphExec* const found = graphs.Find(exec);
-    if (found == nullptr) return NoSuchGraph();
-    const std::shared_ptr<Graph> copy = found->graph->Copy([](GraphId same) { return same; });
-    GraphNode* const changed = FindInside(*copy, IdOf(node));
-    if (changed == nullptr) return kInvalidValue;
-    const CUresult done = change(driver, changed);
-    if (done != CUDA_SUCCESS) return done;
-    found->graph = copy;
-    found->generation = 0;
-    found->told.erase(IdOf(node));
-    return CUDA_SUCCESS;
+  return EnterGraphs(site, {params}, [&](DriverState& driver, Graphs&) {
+    return ChangeNode(driver, exec, node, change);
   });
 }
 
-// The same with change(driver, &work) for a node that has this work.
+// The same with change(driver, &work) for a node that has this work. Of copies and fills, an H200
+// with driver 580.159 asks for a fault before it looks whether there is such a node.
 template <typename Work, typename Change>
 CUresult ChangeInExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, const void* params,
                       const Change& change) {
-  return ChangeExec(site, exec, node, params, [&](DriverState& driver, GraphNode* found) {
-    Work* const work = std::get_if<Work>(&found->work);
-    if (work == nullptr) return kInvalidValue;
-    const CUresult done = change(driver, work);
-    if (done != CUDA_SUCCESS) return done;
-    found->memory = MemoryOf(site, driver, found->work);
-    NoteStack(driver, found);
-    return CUDA_SUCCESS;
+  constexpr bool kMoves = std::is_same_v<Work, CopyWork> || std::is_same_v<Work, FillWork>;
+  return EnterGraphs(site, {params}, [&](DriverState& driver, Graphs&) {
+    const CUresult fault = kMoves ? FaultOf(site, driver) : CUDA_SUCCESS;
+    if (fault != CUDA_SUCCESS) return fault;
+    return ChangeNode(driver, exec, node, [&](DriverState&, GraphNode* found) {
+      Work* const work = std::get_if<Work>(&found->work);
+      if (work == nullptr) return kInvalidValue;
+      const CUresult done = change(driver, work);
+      if (done != CUDA_SUCCESS) return done;
+      found->memory = MemoryOf(site, driver, found->work);
+      NoteStack(driver, found);
+      return CUDA_SUCCESS;
+    });
   });
 }
 
