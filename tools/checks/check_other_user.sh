@@ -19,19 +19,25 @@ tests=$(tools/bazel query --noshow_progress --ui_event_filters=-info \
 [[ -n $tests ]] || { echo "there are no tests"; exit 1; }
 tools/bazel build --noshow_progress --ui_event_filters=-info $tests || exit
 
-failed=0
+# Runs a test where that user may read it, with the files that it names.
+run_test() {  # LABEL FOLDER
+  local path=${1#//} workspace
+  path=${path/:/\/}
+  mkdir "$2" && cp -rL "bazel-bin/$path.runfiles" "$2/files" && mkdir -m 1777 "$2/tmp" || return
+  chmod -R a+rX "$2"
+  workspace=$(dirname "$(cd "$2/files" && ls -d ./*/"${path%%/*}" | head -n 1)")
+  (cd "$2/files/$workspace" &&
+    HOME=/nonexistent TMPDIR=$2/tmp TEST_TMPDIR=$2/tmp TEST_SRCDIR=$2/files \
+      timeout 600 "${as_user[@]}" "./$path") > "$2/log" 2>&1 < /dev/null ||
+    { echo "$1 fails as another user:"; tail -n 40 "$2/log"; return 1; }
+  rm -rf "$2"
+}
+
+number=0
 for label in $tests; do
-  path=${label#//} path=${path/:/\/}
-  # Where that user may read it, with the files that it names.
-  rm -rf "$folder/files" "$folder/tmp"
-  cp -rL "bazel-bin/$path.runfiles" "$folder/files" && mkdir -m 1777 "$folder/tmp" || exit
-  chmod -R a+rX "$folder/files"
-  workspace=$(dirname "$(cd "$folder/files" && ls -d ./*/"${path%%/*}" | head -n 1)")
-  (cd "$folder/files/$workspace" &&
-    HOME=/nonexistent TMPDIR=$folder/tmp TEST_TMPDIR=$folder/tmp TEST_SRCDIR=$folder/files \
-      timeout 600 "${as_user[@]}" "./$path") > "$folder/log" 2>&1 < /dev/null && continue
-  echo "$label fails as another user:"
-  tail -n 40 "$folder/log"
-  failed=1
+  while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
+  number=$((number + 1))
+  { run_test "$label" "$folder/$number" || touch "$folder/failed"; } &
 done
-exit $failed
+wait
+[[ ! -e $folder/failed ]]
