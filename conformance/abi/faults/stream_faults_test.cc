@@ -41,6 +41,14 @@ TEST_F(StreamFaultTest, OneThatCannotBeMadeLeavesAHandleOfNone) {
   EXPECT_EQ(cuStreamDestroy(stream_), kFault);
 }
 
+TEST_F(StreamFaultTest, WaitsLookForTheirStreamFirst) {
+  if (RanInNewProcess()) return;
+  ASSERT_NO_FATAL_FAILURE(MakeDeadStream());
+  EXPECT_EQ(cuStreamSynchronize(dead_), kNoStream);
+  EXPECT_EQ(cuStreamSynchronize(stream_), kFault);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), kFault);
+}
+
 TEST_F(StreamFaultTest, WorkLooksForItsStreamFirst) {
   if (RanInNewProcess()) return;
   ASSERT_NO_FATAL_FAILURE(MakeDeadStream());

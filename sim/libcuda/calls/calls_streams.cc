@@ -284,7 +284,7 @@ extern "C" CUresult cuStreamQuery(CUstream stream) {
 TWINMMU_ALIAS(cuStreamQuery_ptsz, cuStreamQuery);
 
 extern "C" CUresult cuStreamSynchronize(CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(TWINMMU_HERE, stream, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
     const bool is_default = ToNumber(stream) <= kLastDefaultStream;
