@@ -115,14 +115,15 @@ void OperationalModel::ForgetAll() {
 
 uint64_t OperationalModel::Known(const Location& location, const Ordering& ordering,
                                  ThreadId thread, AddressId address) {
+  const Ordering::Past past(ordering, thread, address);
+  const auto is_before = [&](const AccessEvent& event) { return past.Has(event); };
   uint64_t known = 0;
   for (size_t i = 0; i < location.writes.size(); ++i) {
     const Write& write = location.writes[i];
-    bool is_before = write.is_known || ordering.IsBefore(write.event, thread, address);
-    for (size_t k = 0; !is_before && k < write.observers.size(); ++k) {
-      is_before = ordering.IsBefore(write.observers[k], thread, address);
+    if (write.is_known || is_before(write.event) ||
+        std::any_of(write.observers.begin(), write.observers.end(), is_before)) {
+      known |= Bit(static_cast<int>(i));
     }
-    if (is_before) known |= Bit(static_cast<int>(i));
   }
   return known;
 }

@@ -96,6 +96,9 @@ class Gathering {
 };
 
 class Ordering {
+  struct Block;
+  struct State;
+
  public:
   explicit Ordering(const Modes& modes = Modes()) : modes_(modes) {}
 
@@ -142,15 +145,20 @@ class Ordering {
   }
   // Whether `earlier` comes before an access that `thread` makes now through `address`, as the
   // memory model preserves it; Reached: by base causality, whatever the address.
-  bool IsBefore(const AccessEvent& earlier, ThreadId thread, AddressId address) const {
-    const Block* const block = FindBlock(thread);
-    if (block == nullptr) return false;
-    if (earlier.thread == thread && earlier.address == address) return true;
-    if (block->ended.first <= earlier.thread && earlier.thread <= block->ended.second) return true;
-    const State& state = block->states[thread - block->first];
-    return earlier.address == address ? earlier.epoch <= state.clocks.all.Get(earlier.thread)
-                                      : HasPassed(earlier, thread, address, *block, state);
-  }
+  bool IsBefore(const AccessEvent& earlier, ThreadId thread, AddressId address) const;
+  // The same for who asks of many, until anything changes.
+  class Past {
+   public:
+    Past(const Ordering& ordering, ThreadId thread, AddressId address);
+    bool Has(const AccessEvent& earlier) const;
+
+   private:
+    const Ordering& ordering_;
+    const ThreadId thread_;
+    const AddressId address_;
+    const Block* const block_;
+    const State* const state_;
+  };
   bool IsReached(const AccessEvent& earlier, ThreadId thread) const;
 
   // fence.sc, fence.acq_rel, ...
@@ -282,6 +290,28 @@ class Ordering {
   std::map<AddressId, AddressState> addresses_;
   std::vector<Sequential> sequential_;  // by place and scope
 };
+
+// Inline: they are asked of each pair of accesses.
+inline Ordering::Past::Past(const Ordering& ordering, ThreadId thread, AddressId address)
+    : ordering_(ordering),
+      thread_(thread),
+      address_(address),
+      block_(ordering.FindBlock(thread)),
+      state_(block_ == nullptr ? nullptr : &block_->states[thread - block_->first]) {}
+
+inline bool Ordering::Past::Has(const AccessEvent& earlier) const {
+  if (block_ == nullptr) return false;
+  if (earlier.thread == thread_ && earlier.address == address_) return true;
+  if (block_->ended.first <= earlier.thread && earlier.thread <= block_->ended.second) return true;
+  return earlier.address == address_
+             ? earlier.epoch <= state_->clocks.all.Get(earlier.thread)
+             : ordering_.HasPassed(earlier, thread_, address_, *block_, *state_);
+}
+
+inline bool Ordering::IsBefore(const AccessEvent& earlier, ThreadId thread,
+                               AddressId address) const {
+  return Past(*this, thread, address).Has(earlier);
+}
 
 }  // namespace twinmmu::coherence
 

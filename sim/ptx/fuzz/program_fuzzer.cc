@@ -19,6 +19,8 @@ namespace {
 // Places in code stay for as long as a machine is there.
 constexpr int kProgramsOfAMachine = 500;
 constexpr int kRefusals = 12;
+// Of a block. A group of warps has 128; 33 and 1 leave a warp with lanes that no thread has.
+constexpr std::array<uint32_t, 8> kThreads = {128, 128, 128, 96, 64, 33, 32, 1};
 struct Machine {
   coherence::Policy policy;
   bool aliased;
@@ -51,6 +53,7 @@ void RunOne(const uint8_t* data, size_t size) {
   static std::array<int, kMachines.size()> programs = {};
   Choices choices(data, size);
   const size_t machine = choices.Byte() % kMachines.size();
+  const uint32_t threads = kThreads[choices.Byte() % kThreads.size()];
   std::string module = RandomPtx(choices);
   const bool verbose = std::getenv("TWINMMU_SHOW_PROGRAMS") != nullptr;
   if (programs[machine]++ % kProgramsOfAMachine == 0 || machines[machine] == nullptr) {
@@ -58,7 +61,7 @@ void RunOne(const uint8_t* data, size_t size) {
         std::make_unique<PtxMachine>(kMachines[machine].policy, kMachines[machine].aliased);
   }
   for (int i = 0; i < kRefusals && !module.empty(); ++i) {
-    const PtxMachine::Result result = machines[machine]->Run(module);
+    const PtxMachine::Result result = machines[machine]->Run(module, threads);
     if (verbose) std::fprintf(stderr, "%s=> %s\n", module.c_str(), result.words.c_str());
     if (result.runs_on) machines[machine] = nullptr;
     if (!result.refused) return;

@@ -153,7 +153,7 @@ void PtxMachine::MakeTextures() {
   }
 }
 
-PtxMachine::Result PtxMachine::Run(const std::string& module) {
+PtxMachine::Result PtxMachine::Run(const std::string& module, uint32_t threads) {
   Reset();
   const absl::StatusOr<Module> parsed = Parse(module);
   if (!parsed.ok()) return {true, false, std::string(parsed.status().message())};
@@ -167,7 +167,7 @@ PtxMachine::Result PtxMachine::Run(const std::string& module) {
   const std::array<uint32_t, 3>& cluster = launch.kernel->cluster;
   launch.explicit_cluster = cluster[0] != 0;
   if (launch.explicit_cluster) launch.cluster = Dim3{cluster[0], cluster[1], cluster[2]};
-  launch.config = LaunchConfig{Dim3{2, 1, 1}, Dim3{128, 1, 1}, 0};
+  launch.config = LaunchConfig{Dim3{2, 1, 1}, Dim3{threads, 1, 1}, 0};
   launch.parameters.resize(launch.kernel->parameter_bytes);
   const uint64_t address = range_.base.value();
   std::memcpy(launch.parameters.data(), &address, sizeof(address));

@@ -3,6 +3,7 @@
 #ifndef TWINMMU_SIM_PTX_FUZZ_PTX_MACHINE_H_
 #define TWINMMU_SIM_PTX_FUZZ_PTX_MACHINE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -28,8 +29,9 @@ class PtxMachine {
     bool runs_on = false;  // was stopped; what it has begun stays in the machine
     std::string words;     // for people
   };
-  // Runs kernel `k` of a module to its end, or for a while; if there is one.
-  Result Run(const std::string& module);
+  // Runs kernel `k` of a module to its end, or for a while; if there is one. In two blocks of
+  // `threads`.
+  Result Run(const std::string& module, uint32_t threads);
 
  private:
   // The same for each program, whatever the last one has left.
