@@ -259,6 +259,52 @@ void BM_CopyAsync(benchmark::State& state) {
 }
 BENCHMARK(BM_CopyAsync)->Unit(benchmark::kMillisecond);
 
+// The same bytes as BM_CopyInBulk, by the host.
+void BM_HostCopy(benchmark::State& state) {
+  constexpr int kRounds = 200;
+  std::vector<char> global(65536), shared(32768);
+  for (auto _ : state) {
+    for (int i = 0; i < kRounds; ++i) {
+      std::memcpy(shared.data(), global.data(), shared.size());
+      benchmark::ClobberMemory();
+      std::memcpy(global.data() + 32768, shared.data(), shared.size());
+      benchmark::ClobberMemory();
+    }
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * kRounds * 2 * 32768);
+}
+BENCHMARK(BM_HostCopy)->Unit(benchmark::kMillisecond);
+
+// Products of matrices by eight warps of a block; `products` of numbers in an instruction.
+void BM_Mma(benchmark::State& state, const std::string& instruction, int products) {
+  constexpr int kRounds = 100, kWarps = 8;
+  Workload workload;
+  const std::string body = absl::StrCat(
+      "mov.u32 %r6, 0; mov.u32 %r7, 0x3c00bc01; mov.u32 %r8, 0x38013c02; mov.u32 %r9, 0x3c01b803;\n"
+      "mov.u32 %r10, 0x3e013c01; mov.u32 %r11, 0x3c013a00; mov.u32 %r12, 0x38023c03;\n"
+      "mov.b32 %r13, 0; mov.b32 %r14, 0; mov.b32 %r15, 0; mov.b32 %r16, 0;\n"
+      "mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;\nL: ",
+      instruction, "\nadd.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, ", kRounds, "; @%p2 bra L;");
+  for (auto _ : state) workload.Run(body, 1, 32 * kWarps, 1);
+  const int64_t rounds = static_cast<int64_t>(state.iterations()) * kRounds * kWarps;
+  state.SetItemsProcessed(rounds * products);
+}
+BENCHMARK_CAPTURE(BM_Mma, f16,
+                  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
+                  "{%r7, %r8, %r9, %r10}, {%r11, %r12}, {%f1, %f2, %f3, %f4};",
+                  16 * 8 * 16)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Mma, tf32,
+                  "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, "
+                  "{%r7, %r8, %r9, %r10}, {%r11, %r12}, {%f1, %f2, %f3, %f4};",
+                  16 * 8 * 8)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Mma, s8,
+                  "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r13, %r14, %r15, %r16}, "
+                  "{%r7, %r8, %r9, %r10}, {%r11, %r12}, {%r13, %r14, %r15, %r16};",
+                  16 * 8 * 32)
+    ->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace twinmmu::ptx
 
