@@ -41,7 +41,8 @@ constexpr Layout LayoutOf(Element element) {
   }
 }
 
-Float ToFloat(Element element, uint64_t bits) {
+// Inline: a result in registers would go through memory in parts, for which loads wait.
+[[gnu::always_inline]] inline Float ToFloat(Element element, uint64_t bits) {
   if (element == Element::kTf32) bits >>= 13;
   const Layout layout = LayoutOf(element);
   const uint32_t fraction = static_cast<uint32_t>(bits) & ((1u << layout.fraction_bits) - 1);
