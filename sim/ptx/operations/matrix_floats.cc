@@ -72,12 +72,14 @@ struct Floats {
         exponents(significands.size()),
         values(significands.size()),
         kinds(static_cast<size_t>(lines), kFinite) {
-    for (size_t i = 0; i < significands.size(); ++i) {
-      values[i] = ToFloat(element, bits[i]);
-      significands[i] = values[i].significand;
-      exponents[i] = values[i].significand != 0 ? values[i].exponent : kNothing;
-      Class& kind = kinds[i / static_cast<size_t>(length)];
-      kind = std::max(kind, values[i].kind);
+    size_t i = 0;
+    for (Class& kind : kinds) {
+      for (const size_t end = i + static_cast<size_t>(length); i < end; ++i) {
+        values[i] = ToFloat(element, bits[i]);
+        significands[i] = values[i].significand;
+        exponents[i] = values[i].significand != 0 ? values[i].exponent : kNothing;
+        kind = std::max(kind, values[i].kind);
+      }
     }
   }
   std::vector<int32_t> significands;
