@@ -11,6 +11,9 @@
 
 namespace twinmmu {
 
+// Shared memory is given out in units of so many bytes.
+constexpr uint32_t kSharedMemoryUnit = 128;
+
 // A limit that stands in an attribute.
 struct DeviceLimit {
   int attribute;        // CUdevice_attribute

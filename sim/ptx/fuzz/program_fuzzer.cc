@@ -63,8 +63,8 @@ void RunOne(const uint8_t* data, size_t size) {
   for (int i = 0; i < kRefusals && !module.empty(); ++i) {
     const PtxMachine::Result result = machines[machine]->Run(module, threads);
     if (verbose) std::fprintf(stderr, "%s=> %s\n", module.c_str(), result.words.c_str());
-    if (result.runs_on) machines[machine] = nullptr;
-    if (!result.refused) return;
+    if (result.outcome == PtxMachine::Outcome::kStopped) machines[machine] = nullptr;
+    if (result.outcome != PtxMachine::Outcome::kRefused) return;
     module = WithoutLineOf(result.words, module);
   }
 }

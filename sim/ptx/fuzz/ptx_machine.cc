@@ -156,14 +156,14 @@ void PtxMachine::MakeTextures() {
 PtxMachine::Result PtxMachine::Run(const std::string& module, uint32_t threads) {
   Reset();
   const absl::StatusOr<Module> parsed = Parse(module);
-  if (!parsed.ok()) return {true, false, std::string(parsed.status().message())};
+  if (!parsed.ok()) return {Outcome::kRefused, std::string(parsed.status().message())};
   const auto program = MakeProgram(*parsed);
-  if (!program.ok()) return {true, false, std::string(program.status().message())};
+  if (!program.ok()) return {Outcome::kRefused, std::string(program.status().message())};
   Launch launch;
   launch.program = *program;
   launch.kernel = launch.program->FindKernel("k");
-  if (launch.kernel == nullptr) return {false, false, "no kernel"};
-  if (!launch.kernel->refusal.empty()) return {true, false, launch.kernel->refusal};
+  if (launch.kernel == nullptr) return {Outcome::kEnded, "no kernel"};
+  if (!launch.kernel->refusal.empty()) return {Outcome::kRefused, launch.kernel->refusal};
   const std::array<uint32_t, 3>& cluster = launch.kernel->cluster;
   launch.explicit_cluster = cluster[0] != 0;
   if (launch.explicit_cluster) launch.cluster = Dim3{cluster[0], cluster[1], cluster[2]};
@@ -192,16 +192,15 @@ PtxMachine::Result PtxMachine::Run(const std::string& module, uint32_t threads) 
     state = grid.Run(kSlice);
   }
   if (state != Grid::State::kDone && state != Grid::State::kFaulted) {
-    return {false, true, absl::StrCat("not done: ", grid.WhoWaits())};
+    return {Outcome::kStopped, absl::StrCat("not done: ", grid.WhoWaits())};
   }
   // Else the next ones would have all that this one wrote in their past.
   state_.aliases.HostWaited(grid.clocks());
   if (state == Grid::State::kDone) {
-    return {false, false, absl::StrCat("done, ", hazards, " hazards")};
+    return {Outcome::kEnded, absl::StrCat("done, ", hazards, " hazards")};
   }
-  return {false, false,
-          absl::StrCat("fault ", grid.fault().kind, " at ", grid.fault().place.instruction, ": ",
-                       grid.fault().words)};
+  return {Outcome::kEnded, absl::StrCat("fault ", grid.fault().kind, " at ",
+                                        grid.fault().place.instruction, ": ", grid.fault().words)};
 }
 
 }  // namespace twinmmu::ptx

@@ -24,10 +24,14 @@ class PtxMachine {
  public:
   PtxMachine(coherence::Policy policy, bool aliased);
 
+  enum class Outcome {
+    kEnded,  // or there is no such kernel
+    kRefused,
+    kStopped,  // what it has begun stays in the machine
+  };
   struct Result {
-    bool refused = false;
-    bool runs_on = false;  // was stopped; what it has begun stays in the machine
-    std::string words;     // for people
+    Outcome outcome;
+    std::string words;  // for people
   };
   // Runs kernel `k` of a module to its end, or for a while; if there is one. In two blocks of
   // `threads`.

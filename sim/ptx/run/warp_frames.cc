@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "api/address.h"
+#include "sim/profile/device_limits.h"
 #include "sim/ptx/run/async/cluster.h"
 #include "sim/ptx/run/block.h"
 #include "sim/ptx/run/warp.h"
@@ -14,8 +15,6 @@ namespace {
 
 // Of what the system takes of shared memory, what it uses; as an H100 says.
 constexpr uint32_t kUsedOfReserved = 288;
-// Shared memory is given out in units of so many bytes.
-constexpr uint32_t kSharedGranule = 128;
 // A full multiprocessor of an H100 has 16 warps for each of its schedulers, which take turns.
 constexpr uint64_t kClocksOfStep = 16;
 constexpr uint32_t kMaxDepth = 4096;
@@ -216,7 +215,7 @@ uint64_t Warp::SpecialOf(Special special) const {
     case Special::kDynamicShared:
       return grid.launch->config.dynamic_shared_bytes;
     case Special::kTotalShared:
-      return RoundUp(Bytes(grid.asked_shared()), Bytes(kSharedGranule)).value();
+      return RoundUp(Bytes(grid.asked_shared()), Bytes(kSharedMemoryUnit)).value();
     case Special::kAggregateShared:
       return grid.asked_shared() + grid.reserved_shared;
     case Special::kReservedEnd:

@@ -12,6 +12,7 @@
 #include "sim/libcuda/calls/functions/found_kernel.h"
 #include "sim/libcuda/calls/launches.h"
 #include "sim/libcuda/modules.h"
+#include "sim/profile/device_limits.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -109,8 +110,6 @@ uint64_t SharedMemoryFor(DriverState& driver, const LoadedKernel& kernel, uint64
   return most;
 }
 
-constexpr uint32_t kSharedUnit = 128;  // shared memory is given out in units of so many bytes
-
 // Of a block. Where no more than usual is allowed, an H200 counts in 32 bits.
 std::optional<uint64_t> SharedOfBlock(DriverState& driver, const LoadedKernel& kernel,
                                       size_t dynamic) {
@@ -118,7 +117,7 @@ std::optional<uint64_t> SharedOfBlock(DriverState& driver, const LoadedKernel& k
   const auto usual = static_cast<uint64_t>(AttributeOf(driver, device, kSharedPerBlock));
   const auto allowed = static_cast<uint64_t>(kernel.Get(KernelSetting::kDynamicShared));
   const auto all = static_cast<uint32_t>(kernel.info->shared_bytes + dynamic);
-  const uint32_t rounded = (all + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
+  const uint32_t rounded = (all + kSharedMemoryUnit - 1) / kSharedMemoryUnit * kSharedMemoryUnit;
   const bool more = allowed + kernel.info->shared_bytes > usual;
   if (more ? dynamic > allowed : rounded > usual) return std::nullopt;
   return uint64_t{rounded} +
@@ -131,7 +130,8 @@ size_t DynamicSharedFor(DriverState& driver, const LoadedKernel& kernel, int blo
       static_cast<uint64_t>(AttributeOf(driver, kernel.module.device(), kSharedPerMultiprocessor));
   const uint64_t block = SharedOfBlock(driver, kernel, 0).value_or(0);
   const uint64_t room = blocks == 1 ? most : SharedMemoryFor(driver, kernel, block);
-  const uint64_t each = room / static_cast<uint64_t>(blocks) / kSharedUnit * kSharedUnit;
+  const uint64_t each =
+      room / static_cast<uint64_t>(blocks) / kSharedMemoryUnit * kSharedMemoryUnit;
   const auto allowed = static_cast<uint64_t>(kernel.Get(KernelSetting::kDynamicShared));
   return std::min(each - std::min(each, kernel.info->shared_bytes), allowed);
 }
