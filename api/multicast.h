@@ -8,7 +8,8 @@
 //   BindMemory/BindAddress  per device; only when the team is complete
 //   Vmm::Map, SetAccess     of the object's handle; only when the team is complete
 // An AllocationHandle names the object in Vmm's calls: Map, Release, ExportShareableHandle,
-// ImportShareableHandle, RetainAllocationHandle. Only kernels may use such a mapping, and only with
+// ImportShareableHandle, RetainAllocationHandle. Map takes the whole object or its first part, a
+// multiple of the minimum granularity. [MC-28] Only kernels may use such a mapping, and only with
 // multimem.* instructions; anything else is undefined.
 //
 // Processes share an object as they share memory. Each adds its devices and binds its own memory,

@@ -331,5 +331,21 @@ MUTANT(MC_27, MulticastBindAddressForDevice, "By address, a driver that lacks th
   return Real::MulticastBindAddress(object, offset, range, flags);
 }
 
+MUTANT(MC_28, Map, "An object is mapped whole, or not at all.") {
+  const bool is_memory = Real::GetAllocationProperties(handle).ok();
+  return is_memory || range.size == 4 * MiB(2) ? Real::Map(range, handle, offset, flags) : Refuse();
+}
+MUTANT(MC_28, Map, "A part of an object takes the addresses of the whole.") {
+  const bool is_memory = Real::GetAllocationProperties(handle).ok();
+  const AddressRange whole{range.base, 4 * MiB(2), Bytes(0)};
+  const absl::Status mapped =
+      is_memory ? absl::UnknownError("") : Real::Map(whole, handle, offset, flags);
+  return mapped.ok() ? mapped : Real::Map(range, handle, offset, flags);
+}
+MUTANT(MC_28, Map, "A size that is no multiple is cut off.") {
+  const Bytes cut(range.size.value() & ~(MiB(2).value() - 1));
+  return Real::Map({range.base, cut, Bytes(0)}, handle, offset, flags);
+}
+
 }  // namespace
 }  // namespace twinmmu::conformance

@@ -390,4 +390,20 @@ CONFORMANCE_TEST(MulticastTest, MC_27, BindsForTheDeviceThatIsNamed) {
   EXPECT_THAT(unbind(device()), IsOk());
 }
 
+CONFORMANCE_TEST(MulticastTest, MC_28, ItsFirstPartIsMapped) {
+  const AllocationHandle object = Team(two(), 4);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(const AddressRange range, Reserve(4));
+  const AddressRange first = range.subrange(Bytes(0), multicast_granule());
+  const AddressRange second = range.subrange(multicast_granule(), 2 * multicast_granule());
+  ExpectInvalid(vmm().Map(range.subrange(Bytes(0), multicast_granule() + Bytes(4096)), object));
+  EXPECT_THAT(vmm().Map(first, object), IsOk());
+  ExpectUnmapped(second);
+  EXPECT_THAT(vmm().Map(second, object), IsOk());
+  EXPECT_THAT(Grant(second, Access::kReadWrite), IsOk());
+  EXPECT_THAT(vmm().GetAccess(here(), first.base), IsOkAndHolds(Access::kNone));
+  EXPECT_THAT(vmm().GetAccess(here(), second.base), IsOkAndHolds(Access::kReadWrite));
+  EXPECT_THAT(vmm().Unmap(first), IsOk());
+  EXPECT_THAT(vmm().Unmap(second), IsOk());
+}
+
 }  // namespace twinmmu::conformance

@@ -171,6 +171,26 @@ TEST_F(CoarseMulticastTest, MapsAtMultiplesOfItsGranularity) {
   EXPECT_THAT(vmm().Map(At(range.base + 2 * kGranule, 2 * kGranule), object), IsOk());
 }
 
+// A part that is no multiple of it is refused, as of addresses.
+TEST_F(CoarseMulticastTest, MapsPartsThatAreMultiplesOfItsGranularity) {
+  const AllocationHandle object = Team(1, 4);
+  const AddressRange range = *vmm().AddressReserve(4 * kGranule, {MiB(4), DeviceAddress(0), 0});
+  EXPECT_THAT(vmm().Map(At(range.base, kGranule), object),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_EQ(Only().kind, DiagnosticKind::kMapMisaligned);
+  EXPECT_THAT(vmm().Map(At(range.base, 2 * kGranule), object), IsOk());
+}
+
+// More than the object, and what begins elsewhere, are refused as of memory.
+TEST_F(MulticastMachineTest, MapsNothingBeyondItsEndOrFromItsMiddle) {
+  const AllocationHandle object = Team(1, 2);
+  const AddressRange range = Reserve(3);
+  EXPECT_THAT(vmm().Map(range, object), HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_EQ(Only().kind, DiagnosticKind::kMapBeyondAllocation);
+  EXPECT_THAT(vmm().Map(At(range.base, kGranule), object, kGranule, 0),
+              HasDriverCode(DriverCode::kNotSupported));
+}
+
 class MixedMulticastTest : public MulticastMachineTest {
  protected:
   MixedMulticastTest() : MulticastMachineTest(With(1)) {}

@@ -95,7 +95,8 @@ absl::Status SimulatedVmm::DoMap(const AddressRange& range, AllocationHandle han
                            {DiagnosticKind::kMapBeyondAllocation, std::nullopt, handle},
                            words::MoreThanAllocation(offset, range.size, whole));
   }
-  const bool part = range.size != whole && mmu_.profile.quirks.map_takes_whole_allocations_only;
+  const bool part = range.size != whole && !allocation->is_multicast() &&
+                    mmu_.profile.quirks.map_takes_whole_allocations_only;
   if (part || (offset != Bytes(0) && !mmu_.profile.map_takes_offsets)) {
     return Fail(DriverCode::kNotSupported, kCall, "offset ", ToString(offset), " and size ",
                 ToString(range.size), " are not ", part ? "the whole" : "the first granules",
@@ -105,7 +106,8 @@ absl::Status SimulatedVmm::DoMap(const AddressRange& range, AllocationHandle han
     return InvalidValue(kCall, "offset ", ToString(offset), " is misaligned");
   }
   const bool aligned =
-      !allocation->is_multicast() || mmu_.IsMulticastGranular(range.base.value() | offset.value());
+      !allocation->is_multicast() ||
+      mmu_.IsMulticastGranular(range.base.value() | range.size.value() | offset.value());
   if (!aligned) {
     return call.Refuse({DiagnosticKind::kMapMisaligned, range.base},
                        words::NoMultipleOf(mmu_.profile.multicast_minimum_granularity, range));
