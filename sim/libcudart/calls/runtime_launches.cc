@@ -266,7 +266,8 @@ extern "C" cudaError_t cudaFuncSetCacheConfig(const void* function, int config) 
 }
 
 extern "C" cudaError_t cudaFuncGetName(const char** name, const void* function) {
-  return WithFunction(function, name != nullptr,
+  if (name == nullptr) return Record(cudaErrorInvalidValue);
+  return WithFunction(function, true,
                       [&](cudaFunction_t found) { return driver.cuFuncGetName(name, found); });
 }
 

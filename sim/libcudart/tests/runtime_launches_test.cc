@@ -175,7 +175,9 @@ TEST_F(RuntimeLaunches, RefuseOtherArgumentsBeforeAFunctionThatIsNone) {
   EXPECT_EQ(cudaOccupancyAvailableDynamicSMemPerBlock(&size, none, 0, 32), cudaErrorInvalidValue);
   EXPECT_EQ(cudaOccupancyAvailableDynamicSMemPerBlock(&size, none, 8, 0),
             cudaErrorInvalidResourceHandle);
-  EXPECT_EQ(cudaFuncGetName(nullptr, nullptr), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(cudaFuncGetName(nullptr, nullptr), cudaErrorInvalidValue);
+  const char* name = nullptr;
+  EXPECT_EQ(cudaFuncGetName(&name, nullptr), cudaErrorInvalidDeviceFunction);
 }
 
 TEST_F(RuntimeLaunches, SayHowManyClustersFit) {
