@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -44,6 +45,7 @@ struct Symbol {
 
 struct Registry {
   std::shared_mutex mutex;
+  std::vector<FatBinary*> binaries;
   std::unordered_map<const void*, Symbol> kernels;
   std::unordered_map<const void*, Symbol> variables;
   std::unordered_map<const void*, Symbol> references;
@@ -135,11 +137,14 @@ cudaError_t Load(FatBinary& binary) {
 }  // namespace
 
 FatBinary* AddFatBinary(const void* wrapped) {
-  FatBinaryWrapper wrapper;
+  FatBinaryWrapper wrapper = {0, 0, wrapped, nullptr};
   std::memcpy(&wrapper.magic, wrapped, sizeof(wrapper.magic));
-  if (wrapper.magic != kWrapperMagic) return new FatBinary(wrapped, nullptr);
-  std::memcpy(&wrapper, wrapped, sizeof(wrapper));
-  return new FatBinary(wrapper.image, wrapper.version == kLinked ? wrapper.parts : nullptr);
+  if (wrapper.magic == kWrapperMagic) std::memcpy(&wrapper, wrapped, sizeof(wrapper));
+  const bool is_linked = wrapper.version == kLinked;
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  registry.binaries.push_back(new FatBinary(wrapper.image, is_linked ? wrapper.parts : nullptr));
+  return registry.binaries.back();
 }
 
 void RemoveFatBinary(FatBinary* binary) {
@@ -151,6 +156,8 @@ void RemoveFatBinary(FatBinary* binary) {
   Forget(registry.kernels, binary);
   Forget(registry.variables, binary);
   Forget(registry.references, binary);
+  auto& binaries = registry.binaries;
+  binaries.erase(std::find(binaries.begin(), binaries.end(), binary));
   if (binary->library != nullptr && binary->loaded_by == getpid()) {
     driver.cuLibraryUnload(binary->library);
   }
@@ -190,6 +197,15 @@ void AddReference(FatBinary* binary, const void* host, const char* name, bool as
 cudaError_t LoadFatBinary(FatBinary* binary) {
   const std::lock_guard<std::shared_mutex> lock(GetRegistry().mutex);
   return Load(*binary);
+}
+
+void LoadAll() {
+  Registry& registry = GetRegistry();
+  const std::lock_guard<std::shared_mutex> lock(registry.mutex);
+  for (FatBinary* const binary : registry.binaries) {
+    void* module = nullptr;
+    if (Load(*binary) == cudaSuccess) driver.cuLibraryGetModule(&module, binary->library);
+  }
 }
 
 namespace {

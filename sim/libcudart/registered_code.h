@@ -1,6 +1,6 @@
 // The device code of the program, as the compilers register it: fat binaries, and their kernels and
-// variables by the address that stands for each on the host. Nothing is loaded before it is used;
-// the driver then loads it in each context where it is.
+// variables by the address that stands for each on the host. Nothing is loaded before it is used,
+// or before LoadAll; the driver then loads it in each context where it is.
 
 #ifndef TWINMMU_SIM_LIBCUDART_REGISTERED_CODE_H_
 #define TWINMMU_SIM_LIBCUDART_REGISTERED_CODE_H_
@@ -29,6 +29,8 @@ void AddReference(FatBinary* binary, const void* host, const char* name, bool as
 
 // Loads it, and fills the pointers to its managed variables.
 cudaError_t LoadFatBinary(FatBinary* binary);
+// Loads all fat binaries in the current context. What cannot be loaded is an error when it is used.
+void LoadAll();
 
 // The kernel of a host function. cudaErrorInvalidDeviceFunction: it is none.
 cudaError_t FindKernelOf(const void* function, cudaKernel_t* kernel);

@@ -3,6 +3,8 @@
 #include <mutex>
 #include <vector>
 
+#include "sim/libcudart/registered_code.h"
+
 namespace twinmmu::cudart {
 
 DriverFunctions driver;
@@ -20,6 +22,7 @@ struct Primary {
 struct State {
   std::mutex mutex;
   std::atomic<bool> is_ready{false};
+  bool loads_eagerly = false;      // CUDA_MODULE_LOADING=EAGER
   std::vector<Primary> primaries;  // by device
 };
 
@@ -52,6 +55,12 @@ cudaError_t Retain(State& state, int device, CUcontext* context) {
   return cudaSuccess;
 }
 
+// The thread has a usable context.
+void HaveContext(uint64_t generation) {
+  if (GetState().loads_eagerly) LoadAll();
+  thread_state.generation = generation;
+}
+
 }  // namespace
 
 cudaError_t Initialize() {
@@ -65,6 +74,9 @@ cudaError_t Initialize() {
   if (error == cudaSuccess) error = driver.cuDeviceGetCount(&count);
   if (error != cudaSuccess) return error;
   if (count == 0) return cudaErrorNoDevice;
+  constexpr int kEager = 1;
+  int mode = 0;
+  state.loads_eagerly = driver.cuModuleGetLoadingMode(&mode) == cudaSuccess && mode == kEager;
   state.primaries.resize(static_cast<size_t>(count));
   state.is_ready.store(true, std::memory_order_release);
   return cudaSuccess;
@@ -89,7 +101,7 @@ cudaError_t UseDevice(int device) {
   if (error == cudaSuccess) error = driver.cuCtxSetCurrent(context);
   if (error != cudaSuccess) return error;
   thread_state.device_plus_one = device + 1;
-  thread_state.generation = context_generation.load(std::memory_order_acquire);
+  HaveContext(context_generation.load(std::memory_order_acquire));
   return cudaSuccess;
 }
 
@@ -107,7 +119,7 @@ cudaError_t BindContext() {
     usable = current != nullptr && !IsReset(state, current);
   }
   if (!usable) return UseDevice(ChosenDevice());
-  thread_state.generation = generation;
+  HaveContext(generation);
   return cudaSuccess;
 }
 

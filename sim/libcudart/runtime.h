@@ -34,7 +34,8 @@ struct ThreadState {
 // Read without a call even in a shared library.
 extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
-// Changes when contexts that threads may have as current are reset; 0 is never reached.
+// Changes when contexts that threads may have as current are reset, and when there is code that may
+// have to be loaded in them; 0 is never reached.
 extern std::atomic<uint64_t> context_generation;
 
 // Loads and initializes the driver, at the first call.

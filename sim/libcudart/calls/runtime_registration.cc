@@ -27,7 +27,9 @@ extern "C" void** __cudaRegisterFatBinary(void* image) {
   return reinterpret_cast<void**>(AddFatBinary(image));
 }
 
-extern "C" void __cudaRegisterFatBinaryEnd(void** /*module*/) {}
+extern "C" void __cudaRegisterFatBinaryEnd(void** /*module*/) {
+  context_generation.fetch_add(1, std::memory_order_release);
+}
 
 extern "C" void __cudaUnregisterFatBinary(void** module) { RemoveFatBinary(BinaryOf(module)); }
 
