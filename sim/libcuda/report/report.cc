@@ -175,13 +175,13 @@ bool Report::Append(const Record& fields, RecordType type, absl::string_view tex
   return true;
 }
 
-void Report::Describe(uint32_t site, const void* address) {
+void Report::Describe(uint32_t site, const void* place) {
   const int before = errno;
   try {
     Record fields = {};
     fields.site = site;
-    fields.number = reinterpret_cast<uintptr_t>(address);
-    Append(fields, RecordType::kSite, DescribeAddress(address));
+    fields.number = reinterpret_cast<uintptr_t>(place);
+    Append(fields, RecordType::kSite, DescribePlace(place));
   } catch (const std::bad_alloc&) {
     // A place without a name.
   }

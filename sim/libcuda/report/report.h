@@ -66,14 +66,17 @@ class Report {
     thread.call = call;
     caller_of_call = return_address;
     if (thread.row == nullptr) return;
-    thread.row->from.store(reinterpret_cast<uintptr_t>(return_address), std::memory_order_relaxed);
+    // Which of its functions the runtime runs is known now only.
+    if (ABSL_PREDICT_FALSE(runtime_call.caller != nullptr)) {
+      caller_of_call = PlaceOfCall(runtime_call);
+      Site();
+    }
+    thread.row->from.store(reinterpret_cast<uintptr_t>(caller_of_call), std::memory_order_relaxed);
     thread.row->call.store(call + 1, std::memory_order_relaxed);
     Increment(thread, CountsOf(thread)[call].calls);
-    // Which of its functions the runtime runs is known now only.
-    if (ABSL_PREDICT_FALSE(runtime_call.caller != nullptr)) Site();
   }
   // Where the program made the call that runs in this thread, or its last one; null: it made none.
-  static const void* Caller() { return caller_of_call; }
+  static const void* Caller() { return AddressOf(caller_of_call); }
   void End(bool failed) {
     const Thread& thread = thread_;
     if (thread.row == nullptr) return;
@@ -171,15 +174,15 @@ class Report {
     if (thread.generation != generation_.load(std::memory_order_relaxed)) return Sites::kNone;
     return SiteOf(caller_of_call);
   }
-  uint32_t SiteOf(const void* address) {
+  uint32_t SiteOf(const void* place) {
     bool fresh = false;
-    const uint32_t site = now_.sites.IdOf(address, &fresh);
-    if (fresh) Describe(site, address);
+    const uint32_t site = now_.sites.IdOf(place, &fresh);
+    if (fresh) Describe(site, place);
     return site;
   }
   std::string TextOf(const Diagnostic& diagnostic);
   uint64_t SiteAndCall();
-  [[gnu::cold]] void Describe(uint32_t site, const void* address);
+  [[gnu::cold]] void Describe(uint32_t site, const void* place);
   bool Append(const Record& fields, RecordType type, absl::string_view text);
   uint64_t NextRecord(uint32_t size);
   void Lose();

@@ -53,11 +53,16 @@ struct ReportHeader {
   std::atomic<uint64_t> diagnostics[kMaxKinds];  // noticed, by kind, whether kept or not
 };
 
+// A place in a program, as one number: the return address of a call and, above it, which function
+// of our CUDA runtime is called there, if any. One wrapper may call many of them from one address.
+inline constexpr int kAddressBits = 48;
+inline uint64_t AddressOf(uint64_t place) { return place & ((uint64_t{1} << kAddressBits) - 1); }
+
 // What one thread does. The counts of all functions follow.
 struct ThreadRow {
   std::atomic<int64_t> thread;  // its number in the system; 0: nobody's
   std::atomic<uint64_t> call;   // that is running, plus 1; 0: none
-  std::atomic<uint64_t> from;   // the return address of that call
+  std::atomic<uint64_t> from;   // the place of that call
   uint64_t unused[5];
 };
 struct CallCount {
@@ -85,7 +90,7 @@ struct Record {
   uint32_t detail;  // of a diagnostic: its kind << 8 | severity; of a failure: the code; of a
                     // kAsked: 1 if a later version has the function
   uint64_t number;  // of a failure: of the call among those of its function, from 1; of a kSite:
-                    // the address; of a kAsked: the version
+                    // the place; of a kAsked: the version
 };
 
 // A reservation or a mapping.

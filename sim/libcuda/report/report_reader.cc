@@ -110,8 +110,9 @@ class Reader {
       if (record.type != RecordType::kSite) return;
       const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
       if (lines.size() != 4) return;
+      places_[record.number] = record.site;
       Site& site = sites_[record.site];
-      site.address = record.number;
+      site.address = AddressOf(record.number);
       site.module = std::string(lines[0]);
       if (!absl::SimpleHexAtoi(lines[1], &site.offset)) site.offset = 0;
       site.symbol = std::string(lines[2]);
@@ -227,12 +228,11 @@ class Reader {
       report_.calls.push_back(totals[call]);
     }
   }
-  Site SiteAt(uint64_t address) const {
-    for (const auto& [number, site] : sites_) {
-      if (site.address == address) return site;
-    }
+  Site SiteAt(uint64_t place) const {
+    const auto found = places_.find(place);
+    if (found != places_.end()) return SiteOf(found->second);
     Site site;
-    site.address = address;
+    site.address = AddressOf(place);
     return site;
   }
 
@@ -350,8 +350,9 @@ class Reader {
   uint64_t window_ = 0;
   std::vector<std::string> names_;  // of functions
   std::map<uint32_t, Site> sites_;
-  std::map<Group, size_t> seen_;    // places of diagnostics
-  std::map<Group, size_t> groups_;  // places of what is alive
+  std::map<uint64_t, uint32_t> places_;  // of sites
+  std::map<Group, size_t> seen_;         // places of diagnostics
+  std::map<Group, size_t> groups_;       // places of what is alive
   ProcessReport report_;
 };
 

@@ -3,6 +3,7 @@
 #include "sim/libcuda/report/report.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -23,7 +24,9 @@
 #include "api/testing/matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/base/caller.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "sim/libcuda/report/sites.h"
 
 namespace twinmmu::libcuda {
 
@@ -367,6 +370,35 @@ TEST_F(ReportTest, KeepsThePlacesOfEarlierCalls) {
   EXPECT_EQ(read.diagnostics[0].history[3].address, reinterpret_cast<uintptr_t>(mapped_at));
   EXPECT_NE(read.diagnostics[0].history[3].module, "");
   EXPECT_THAT(SitesOf(read), Contains(&read.diagnostics[0].history[3]));
+}
+
+// As one wrapper calls them, or a loop over pointers to functions.
+TEST_F(ReportTest, TellsFunctionsOfTheRuntimeApartThatAreCalledFromOneAddress) {
+  Report report(Options(), Profile::ReferenceH200());
+  report.SetWindow(kWindow);
+  const void* const here = HereNow();
+  std::vector<const void*> places;
+  for (const char* function : {"getpid", "getppid", "getuid"}) {
+    runtime_call = {here, static_cast<char*>(dlsym(RTLD_DEFAULT, function)) + 1};
+    report.Begin(kUnmap, here);
+    places.push_back(caller_of_call);
+    EXPECT_EQ(Report::Caller(), here);
+  }
+  Diagnostic diagnostic = Wrong(DiagnosticKind::kDoubleUnmap);
+  diagnostic.history = {{3, "cuMemMap mapped it", places[0]}, {4, "again", places[1]}};
+  report.Add(diagnostic);
+  const ProcessReport read = Read(report);
+  runtime_call = {};
+  ASSERT_THAT(read.diagnostics, SizeIs(1));
+  ReportedDiagnostic told = read.diagnostics[0];
+  EXPECT_EQ(told.history[3].function, "getpid");
+  EXPECT_EQ(told.history[4].function, "getppid");
+  EXPECT_EQ(told.place.site.function, "getuid");
+  ASSERT_THAT(read.running, SizeIs(1));
+  EXPECT_EQ(read.running[0].site.function, "getuid");
+  for (const Site& site : {told.history[3], told.history[4], told.place.site}) {
+    EXPECT_EQ(site.address, reinterpret_cast<uintptr_t>(here));
+  }
 }
 
 // A history that is too long is left out; the rest is kept.

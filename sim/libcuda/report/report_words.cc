@@ -70,7 +70,8 @@ std::string WithPlaces(absl::string_view lines, const ReportedDiagnostic& diagno
     const auto found = diagnostic.history.find(CallOfLine(line));
     if (found == diagnostic.history.end()) continue;
     const Site& site = found->second;
-    if (site.address != 0 && site.address != diagnostic.place.site.address) {
+    const Site& own = diagnostic.place.site;
+    if (site.address != 0 && (site.address != own.address || site.function != own.function)) {
       absl::StrAppend(&text, ", at ", WithFunction(site));
     }
   }

@@ -120,6 +120,9 @@ TEST(ReportWordsTest, TellFromWhereEarlierCallsWereMade) {
   EXPECT_THAT(ToJsonLines(report, ""), HasSubstr("\"source\":\"pool.cc:42\""));
   diagnostic.history[5] = diagnostic.place.site;
   EXPECT_THAT(InWords(report, ""), HasSubstr("call 5: cuMemUnmap unmapped it\n"));
+  diagnostic.history[5].function = "cudaFree";
+  EXPECT_THAT(InWords(report, ""), HasSubstr("unmapped it, at pool+0x20, by cudaFree\n"))
+      << "another call from the same address";
 }
 
 // Our runtime is told by the names that the program uses.

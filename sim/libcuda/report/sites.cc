@@ -24,9 +24,9 @@ std::string FullPath(const char* path) {
 }
 
 // The name that programs use: "cudaMemcpyAsync", whatever its default stream is.
-std::string RuntimeFunctionAt(const void* address) {
+std::string RuntimeFunctionAt(const void* place) {
   Dl_info info = {};
-  if (runtime_call.caller != address || dladdr(runtime_call.function, &info) == 0 ||
+  if (PlaceOfCall(runtime_call) != place || dladdr(runtime_call.function, &info) == 0 ||
       info.dli_sname == nullptr) {
     return "";
   }
@@ -36,7 +36,7 @@ std::string RuntimeFunctionAt(const void* address) {
   return std::string(name);
 }
 
-std::string PlaceInWords(const void* address) {
+std::string AddressInWords(const void* address) {
   Dl_info info = {};
   link_map* map = nullptr;
   if (dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) {
@@ -44,19 +44,19 @@ std::string PlaceInWords(const void* address) {
   }
   // The program itself has no name in the list of the linker.
   const bool program = map == nullptr || map->l_name == nullptr || map->l_name[0] == '\0';
-  const uintptr_t place = reinterpret_cast<uintptr_t>(address);
+  const uintptr_t number = reinterpret_cast<uintptr_t>(address);
   std::string text = FullPath(program ? "/proc/self/exe" : map->l_name);
-  absl::StrAppend(&text, "\n", absl::Hex(place - (map == nullptr ? 0 : map->l_addr)), "\n");
+  absl::StrAppend(&text, "\n", absl::Hex(number - (map == nullptr ? 0 : map->l_addr)), "\n");
   if (info.dli_sname == nullptr) return text;
   absl::StrAppend(&text, info.dli_sname, "+0x",
-                  absl::Hex(place - reinterpret_cast<uintptr_t>(info.dli_saddr)));
+                  absl::Hex(number - reinterpret_cast<uintptr_t>(info.dli_saddr)));
   return text;
 }
 
 }  // namespace
 
-std::string DescribeAddress(const void* address) {
-  return absl::StrCat(PlaceInWords(address), "\n", RuntimeFunctionAt(address));
+std::string DescribePlace(const void* place) {
+  return absl::StrCat(AddressInWords(AddressOf(place)), "\n", RuntimeFunctionAt(place));
 }
 
 }  // namespace twinmmu::libcuda

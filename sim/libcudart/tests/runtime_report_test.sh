@@ -1,13 +1,24 @@
 #!/bin/bash
-# What the runtime refuses is named in the report of the run, once each. $1: the tool. $2: refused_program.
+# What the report of a run tells of the runtime. $1: the tool. $2: refused_program. $3: one_place_program.
 set -u
-"$1" run -- "$2" 2>"$TEST_TMPDIR/report" || exit 1
-for text in "cudaGLSetGLDevice was called" "__cudaRegisterUnifiedTable was called" \
+report=$TEST_TMPDIR/report
+# Its lines that match each pattern are one.
+tells_once() {
+  for text in "$@"; do
+    [[ $(grep -c "$text" "$report") == 1 ]] || {
+      echo "not once: $text"
+      cat "$report"
+      exit 1
+    }
+  done
+}
+
+# What is refused is named, once each.
+"$1" run -- "$2" 2>"$report" || exit 1
+tells_once "cudaGLSetGLDevice was called" "__cudaRegisterUnifiedTable was called" \
   "no module of the program registered" "device code cannot be linked: .*Missing" \
-  "kernels that launch kernels" "compile it with PTX, .*clang++ --cuda-include-ptx=all"; do
-  [[ $(grep -c "$text" "$TEST_TMPDIR/report") == 1 ]] || {
-    echo "not once: $text"
-    cat "$TEST_TMPDIR/report"
-    exit 1
-  }
-done
+  "kernels that launch kernels" "compile it with PTX, .*clang++ --cuda-include-ptx=all"
+
+# Each function by its name, if one place calls several.
+"$1" run -- "$3" 2>"$report" || exit 1
+tells_once "made by: cudaMalloc at" "made by: cudaMallocHost at"
