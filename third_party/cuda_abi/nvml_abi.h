@@ -82,6 +82,14 @@ typedef struct nvmlProcessInfo_t {
   unsigned int computeInstanceId;
 } nvmlProcessInfo_t;
 
+/* The array has room for so many samples. */
+typedef struct nvmlProcessesUtilizationInfo_t {
+  unsigned int version;
+  unsigned int processSamplesCount;
+  unsigned long long lastSeenTimeStamp;
+  struct nvmlProcessUtilizationInfo_v1_t* procUtilArray;
+} nvmlProcessesUtilizationInfo_t;
+
 typedef struct nvmlFieldValue_t {
   unsigned int fieldId;
   unsigned int scopeId;

@@ -25,6 +25,8 @@ static_assert(sizeof(nvmlUtilization_t) == 8);
 static_assert(sizeof(nvmlProcessInfo_v1_t) == 16);
 static_assert(sizeof(nvmlProcessInfo_t) == 24);
 static_assert(offsetof(nvmlProcessInfo_t, gpuInstanceId) == 16);
+static_assert(sizeof(nvmlProcessesUtilizationInfo_t) == 24);
+static_assert(offsetof(nvmlProcessesUtilizationInfo_t, lastSeenTimeStamp) == 8);
 
 static_assert(sizeof(nvmlFieldValue_t) == 40);
 static_assert(offsetof(nvmlFieldValue_t, nvmlReturn) == 28);

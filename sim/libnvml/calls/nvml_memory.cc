@@ -1,4 +1,4 @@
-// Memory in use, and by whom.
+// Memory in use, and by whom; and how much of a device's time.
 
 #include <unistd.h>
 
@@ -80,5 +80,27 @@ extern "C" nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemo
 TWINMMU_PROCESSES(nvmlDeviceGetComputeRunningProcesses, ListProcesses)
 TWINMMU_PROCESSES(nvmlDeviceGetGraphicsRunningProcesses, ListNone)
 TWINMMU_PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses, ListNone)
+
+// There are samples of processes that used more than 0 % of a device, and none does here. What a
+// driver answers then is taken from its documentation; it was not measured.
+extern "C" nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device, void* /*samples*/,
+                                                        unsigned int* count,
+                                                        unsigned long long /*last_seen*/) {
+  return OnDevice(device, {count}, [&](const NvmlMachine&, int) {
+    *count = 0;
+    return NVML_ERROR_NOT_FOUND;
+  });
+}
+
+extern "C" nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(
+    nvmlDevice_t device, nvmlProcessesUtilizationInfo_t* info) {
+  return OnDevice(device, {info}, [&](const NvmlMachine&, int) {
+    if (info->version != TWINMMU_NVML_VERSION(nvmlProcessesUtilizationInfo_t, 1)) {
+      return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    }
+    info->processSamplesCount = 0;
+    return NVML_ERROR_NOT_FOUND;
+  });
+}
 
 }  // namespace twinmmu::nvml

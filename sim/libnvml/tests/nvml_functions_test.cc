@@ -180,6 +180,23 @@ TEST_F(NvmlAloneTest, ListsNoProcessWithoutADriver) {
   EXPECT_EQ(count, 0u);
 }
 
+// Every process uses 0 % of it, as nvmlDeviceGetUtilizationRates says.
+TEST_F(NvmlAloneTest, HasNoSamplesOfHowMuchProcessesUseADevice) {
+  unsigned int count = 3;
+  char samples[3][32];
+  EXPECT_EQ(Nvml("nvmlDeviceGetProcessUtilization", Device(0), &samples[0], &count, 0ull),
+            NVML_ERROR_NOT_FOUND);
+  EXPECT_EQ(count, 0u);
+  nvmlProcessesUtilizationInfo_t info = {};
+  info.processSamplesCount = 3;
+  EXPECT_EQ(Nvml("nvmlDeviceGetProcessesUtilizationInfo", Device(0), &info),
+            NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  EXPECT_EQ(info.processSamplesCount, 3u);
+  info.version = TWINMMU_NVML_VERSION(nvmlProcessesUtilizationInfo_t, 1);
+  EXPECT_EQ(Nvml("nvmlDeviceGetProcessesUtilizationInfo", Device(0), &info), NVML_ERROR_NOT_FOUND);
+  EXPECT_EQ(info.processSamplesCount, 0u);
+}
+
 TEST_F(NvmlAloneTest, JoinsPeersBySwitchedLinks) {
   int status = -1;
   EXPECT_EQ(
