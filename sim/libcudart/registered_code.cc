@@ -94,6 +94,16 @@ void WarnOfUnknownKernel() {
            "it is in");
 }
 
+cudaError_t UnknownSymbol() {
+  static std::atomic<bool> said{false};
+  WarnOnce(said,
+           "warning: a variable was copied, bound or asked about that no module of the program "
+           "registered: cudaErrorInvalidSymbol\n"
+           "  what to do: pass the __device__ variable itself, not its name or its address on the "
+           "device, and keep the library loaded that it is in");
+  return cudaErrorInvalidSymbol;
+}
+
 cudaError_t LoadImage(const FatBinary& binary, cudaLibrary_t* library) {
   // CU_JIT_GLOBAL_SYMBOL_NAMES, _ADDRESSES and _COUNT.
   int options[] = {17, 18, 19};
@@ -293,7 +303,7 @@ cudaError_t FindVariable(const void* symbol, void** address, size_t* size) {
   Registry& registry = GetRegistry();
   const std::lock_guard<std::shared_mutex> lock(registry.mutex);
   const auto found = registry.variables.find(symbol);
-  if (found == registry.variables.end()) return cudaErrorInvalidSymbol;
+  if (found == registry.variables.end()) return UnknownSymbol();
   const cudaError_t error = Load(*found->second.binary);
   if (error != cudaSuccess) return error;
   return driver.cuLibraryGetGlobal(address, size, found->second.binary->library,
@@ -314,7 +324,7 @@ cudaError_t FindReference(const void* host, FoundReference* reference) {
   Registry& registry = GetRegistry();
   const std::lock_guard<std::shared_mutex> lock(registry.mutex);
   const auto found = registry.references.find(host);
-  if (found == registry.references.end()) return cudaErrorInvalidSymbol;
+  if (found == registry.references.end()) return UnknownSymbol();
   const Symbol& symbol = found->second;
   const cudaError_t error = Load(*symbol.binary);
   if (error != cudaSuccess) return error;

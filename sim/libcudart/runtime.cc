@@ -55,6 +55,15 @@ cudaError_t Retain(State& state, int device, CUcontext* context) {
   return cudaSuccess;
 }
 
+void WarnOfNoDevice() {
+  static std::atomic<bool> said{false};
+  WarnOnce(said,
+           "warning: a call of the runtime needs a device, and the program sees none: "
+           "cudaErrorNoDevice\n"
+           "  what to do: give it one (--sim-devices, CUDA_VISIBLE_DEVICES), or look at "
+           "cudaGetDeviceCount first");
+}
+
 // The thread has a usable context.
 void HaveContext(uint64_t generation) {
   if (GetState().loads_eagerly) LoadAll();
@@ -107,6 +116,7 @@ cudaError_t UseDevice(int device) {
 
 cudaError_t BindContext() {
   const cudaError_t error = Initialize();
+  if (error == cudaErrorNoDevice) WarnOfNoDevice();
   if (error != cudaSuccess) return error;
   const uint64_t generation = context_generation.load(std::memory_order_acquire);
   CUcontext current = nullptr;

@@ -1,6 +1,7 @@
 // What the compilers' code calls: device code is registered before main, and launches are in two
 // halves.
 
+#include <atomic>
 #include <vector>
 
 #include "sim/libcudart/registered_code.h"
@@ -16,7 +17,23 @@ struct LaunchConfiguration {
   size_t shared;
   cudaStream_t stream;
 };
-thread_local std::vector<LaunchConfiguration> configurations;
+
+// Those of a thread: most have been launched when it ends.
+struct Configurations {
+  Configurations() = default;
+  ~Configurations() {
+    static std::atomic<bool> said{false};
+    if (pushed.empty() || Initialize() != cudaSuccess) return;
+    WarnOnce(said,
+             "warning: a thread ended after <<<...>>> and before the launch, which was not made\n"
+             "  what to do: end no thread, and throw nothing, where a kernel's arguments are made");
+  }
+  Configurations(const Configurations&) = delete;
+  Configurations& operator=(const Configurations&) = delete;
+
+  std::vector<LaunchConfiguration> pushed;
+};
+thread_local Configurations configurations;
 
 // A module's handle is the fat binary.
 FatBinary* BinaryOf(void** module) { return reinterpret_cast<FatBinary*>(module); }
@@ -74,19 +91,20 @@ extern "C" char __cudaInitModule(void** module) {
 
 extern "C" unsigned int __cudaPushCallConfiguration(twinmmu_dim3 grid, twinmmu_dim3 block,
                                                     size_t shared, cudaStream_t stream) {
-  configurations.push_back({grid, block, shared, stream});
+  configurations.pushed.push_back({grid, block, shared, stream});
   return 0;
 }
 
 extern "C" cudaError_t __cudaPopCallConfiguration(twinmmu_dim3* grid, twinmmu_dim3* block,
                                                   size_t* shared, void* stream) {
-  if (configurations.empty()) return Record(cudaErrorMissingConfiguration);
-  const LaunchConfiguration& last = configurations.back();
+  std::vector<LaunchConfiguration>& pushed = configurations.pushed;
+  if (pushed.empty()) return Record(cudaErrorMissingConfiguration);
+  const LaunchConfiguration& last = pushed.back();
   *grid = last.grid;
   *block = last.block;
   *shared = last.shared;
   *static_cast<cudaStream_t*>(stream) = last.stream;
-  configurations.pop_back();
+  pushed.pop_back();
   return cudaSuccess;
 }
 

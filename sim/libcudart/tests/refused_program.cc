@@ -1,4 +1,6 @@
-// Calls what the runtime refuses, for runtime_report_test.sh.
+// Does what the runtime refuses, for runtime_report_test.sh.
+
+#include <thread>
 
 #include "sim/libcudart/testing/fat_binary_image.h"
 #include "third_party/cuda_abi/cudart_abi.h"
@@ -30,6 +32,21 @@ static cudaError_t UseMachineCode() {
   return error;
 }
 
+static bool RefusesUnknownSymbols() {
+  static const int variable = 0;
+  void* address = nullptr;
+  return cudaMemcpyToSymbol(&variable, &variable, 4, 0, cudaMemcpyHostToDevice) ==
+             cudaErrorInvalidSymbol &&
+         cudaGetSymbolAddress(&address, &variable) == cudaErrorInvalidSymbol;
+}
+
+// Between the halves of a launch.
+static void EndThreads() {
+  for (int i = 0; i < 2; ++i) {
+    std::thread([] { __cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr); }).join();
+  }
+}
+
 static cudaError_t UseWhatCannotBeLinked() {
   static const char kernel = 0;
   static const void* parts[] = {kPart.image, nullptr};
@@ -55,6 +72,8 @@ int main() {
   const bool told = cudaGetLastError() == cudaErrorNotSupported;
   const bool linked = UseWhatCannotBeLinked() == cudaSuccess;
   const bool compiled = UseMachineCode() != cudaErrorNoKernelImageForDevice;
-  if (linked || compiled || unknown != cudaErrorInvalidResourceHandle) return 1;
+  const bool known = !RefusesUnknownSymbols();
+  EndThreads();
+  if (linked || compiled || known || unknown != cudaErrorInvalidResourceHandle) return 1;
   return refused && told ? 0 : 1;
 }

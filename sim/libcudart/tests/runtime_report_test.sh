@@ -16,8 +16,13 @@ tells_once() {
 # What is refused is named, once each.
 "$1" run -- "$2" 2>"$report" || exit 1
 tells_once "cudaGLSetGLDevice was called" "__cudaRegisterUnifiedTable was called" \
-  "no module of the program registered" "device code cannot be linked: .*Missing" \
+  "a kernel was .* that no module of the program registered" \
+  "a variable was .* that no module of the program registered" "a thread ended after <<<" "device code cannot be linked: .*Missing" \
   "kernels that launch kernels" "compile it with PTX, .*clang++ --cuda-include-ptx=all"
+
+# So is a call that needs a device, where there is none.
+"$1" run --sim-devices=0 -- "$3" 2>"$report" && exit 1
+tells_once "needs a device, and the program sees none"
 
 # Each function by its name, if one place calls several.
 "$1" run -- "$3" 2>"$report" || exit 1
