@@ -185,6 +185,16 @@ typedef struct cudaLaunchConfig_st {
   unsigned int numAttrs;
 } cudaLaunchConfig_t;
 
+/* Of CUDA 11 and 12. */
+struct cudaLaunchParams {
+  void* func;
+  twinmmu_dim3 gridDim;
+  twinmmu_dim3 blockDim;
+  void** args;
+  size_t sharedMem;
+  cudaStream_t stream;
+};
+
 struct cudaExtent {
   size_t width, height, depth;
 };

@@ -25,6 +25,7 @@ static_assert(offsetof(cudaExternalMemoryMipmappedArrayDesc, numLevels) == 60);
 static_assert(sizeof(textureReference) == 124 && offsetof(textureReference, sRGB) == 40);
 static_assert(sizeof(twinmmu_dim3) == 12);
 static_assert(offsetof(cudaLaunchConfig_t, stream) == 32);
+static_assert(sizeof(cudaLaunchParams) == 56 && offsetof(cudaLaunchParams, args) == 32);
 static_assert(offsetof(cudaPointerAttributes, hostPointer) == 16);
 
 TEST(CudartAbi, AgreesWithTheToolkit) {

@@ -1,7 +1,10 @@
 // Kernels: their launches, attributes and occupancy.
 
+#include <vector>
+
 #include "sim/libcudart/registered_code.h"
 #include "sim/libcudart/runtime.h"
+#include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu::cudart {
 namespace {
@@ -178,6 +181,60 @@ extern "C" cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* config
                                                 const void* function, void** arguments) {
   return LaunchEx(config, function, arguments,
                   [](auto... same) { return driver.cuLaunchKernelEx_ptsz(same...); });
+}
+
+namespace {
+
+// In the context of a stream, which may be another device's.
+cudaError_t FindFunctionFor(cudaStream_t stream, const void* function, cudaFunction_t* found) {
+  CUcontext own = nullptr;
+  CUcontext of_stream = nullptr;
+  cudaError_t error = driver.cuCtxGetCurrent(&own);
+  if (error == cudaSuccess) error = driver.cuStreamGetCtx(stream, &of_stream);
+  if (error == cudaSuccess) error = driver.cuCtxSetCurrent(of_stream);
+  if (error != cudaSuccess) return error;
+  error = FindFunction(function, found);
+  const cudaError_t back = driver.cuCtxSetCurrent(own);
+  return error == cudaSuccess ? back : error;
+}
+
+cudaError_t AsDriverLaunch(const cudaLaunchParams& given, cuda_abi::CUDA_LAUNCH_PARAMS* launch) {
+  cudaFunction_t found = nullptr;
+  unsigned int size = 0;
+  if (!Fits(given.sharedMem, &size)) return cudaErrorInvalidValue;
+  const cudaError_t error = FindFunctionFor(given.stream, given.func, &found);
+  *launch = {reinterpret_cast<cuda_abi::CUfunction>(found),
+             given.gridDim.x,
+             given.gridDim.y,
+             given.gridDim.z,
+             given.blockDim.x,
+             given.blockDim.y,
+             given.blockDim.z,
+             size,
+             reinterpret_cast<cuda_abi::CUstream>(given.stream),
+             given.args};
+  return error;
+}
+
+}  // namespace
+
+extern "C" cudaError_t cudaLaunchCooperativeKernelMultiDevice(cudaLaunchParams* list,
+                                                              unsigned int count,
+                                                              unsigned int flags) {
+  return InContext([&]() -> cudaError_t {
+    int devices = 0;
+    cudaError_t error = driver.cuDeviceGetCount(&devices);
+    if (error != cudaSuccess) return error;
+    const bool is_count = count > 0 && count <= static_cast<unsigned int>(devices);
+    if (list == nullptr || !is_count) return cudaErrorInvalidValue;
+    std::vector<cuda_abi::CUDA_LAUNCH_PARAMS> launches(count);
+    for (unsigned int i = 0; i < count && error == cudaSuccess; ++i) {
+      error = AsDriverLaunch(list[i], &launches[i]);
+    }
+    if (error != cudaSuccess) return error;
+    error = driver.cuLaunchCooperativeKernelMultiDevice(launches.data(), count, flags);
+    return Explain(error, list[0].gridDim, list[0].blockDim);
+  });
 }
 
 extern "C" cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
