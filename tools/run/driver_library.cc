@@ -14,6 +14,7 @@
   extern "C" const char twinmmu_##name##_library_begin[]; \
   extern "C" const char twinmmu_##name##_library_end[];
 TWINMMU_LIBRARY(driver)
+TWINMMU_LIBRARY(audit)
 TWINMMU_LIBRARY(nvml)
 TWINMMU_LIBRARY(runtime_11)
 TWINMMU_LIBRARY(runtime_12)
@@ -32,7 +33,9 @@ absl::string_view Between(const char* begin, const char* end) {
 std::vector<Library> Libraries() {
 #define TWINMMU_LIBRARY(file, name) \
   { file, Between(twinmmu_##name##_library_begin, twinmmu_##name##_library_end) }
-  return {TWINMMU_LIBRARY("libcuda.so.1", driver), TWINMMU_LIBRARY("libnvidia-ml.so.1", nvml),
+  return {TWINMMU_LIBRARY("libcuda.so.1", driver),
+          TWINMMU_LIBRARY(kAuditLibrary, audit),
+          TWINMMU_LIBRARY("libnvidia-ml.so.1", nvml),
           TWINMMU_LIBRARY("libcudart.so.11.0", runtime_11),
           TWINMMU_LIBRARY("libcudart.so.12", runtime_12),
           TWINMMU_LIBRARY("libcudart.so.13", runtime_13)};

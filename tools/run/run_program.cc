@@ -28,6 +28,7 @@
 #include "tools/annotations/annotations.h"
 #include "tools/commands/failure.h"
 #include "tools/run/child_program.h"
+#include "tools/run/driver_library.h"
 #include "tools/run/host_error.h"
 #include "tools/run/run_folder.h"
 #include "tools/run/symbolize.h"
@@ -43,6 +44,7 @@ using libcuda::ReportTotals;
 
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
+constexpr char kStaticRoom[] = "glibc.rtld.optional_static_tls";
 
 using Environment = std::map<std::string, std::string>;
 
@@ -74,10 +76,21 @@ absl::Status CheckSettings(const Environment& variables) {
   return injector.SetRules(settings->failures);
 }
 
+// Appends to what a variable has.
+void Append(const std::string& value, std::string& variable) {
+  absl::StrAppend(&variable, variable.empty() ? "" : ":", value);
+}
+
 // In front of what is there, so that it is found first.
 void UseLibrary(const RunFolders& folders, const RunOptions& options, Environment& variables) {
   std::string& path = variables["LD_LIBRARY_PATH"];
   path = path.empty() ? folders.library() : absl::StrCat(folders.library(), ":", path);
+  // Where there are several, the last one has the last word.
+  Append(absl::StrCat(folders.library(), "/", kAuditLibrary), variables["LD_AUDIT"]);
+  // Where it is set, what a program is linked to takes of this room, too: jemalloc 2632 bytes.
+  std::string& tunables = variables["GLIBC_TUNABLES"];
+  if (!absl::StrContains(tunables, kStaticRoom))
+    Append(absl::StrCat(kStaticRoom, "=4096"), tunables);
   variables[libcuda::kRunFolderVariable] = folders.reports();
   if (!AsksForAny(options.views)) return;
   variables["TWINMMU_RECORD"] = folders.events();
@@ -154,10 +167,8 @@ std::string NeverCalled(const std::string& program, const Outcome& outcome) {
       "twinmmu: ", program, " ", outcome.ending.words,
       ", and none of its processes called the simulated driver.\n"
       "If one should have, possible reasons are:\n"
-      "  it loads the driver by its own path (RPATH, or dlopen of a path), or is linked "
-      "statically;\n"
-      "  it changes LD_LIBRARY_PATH, or runs with another user's privileges, which removes "
-      "it;\n"
+      "  it is linked statically, without a dynamic linker;\n"
+      "  it changes LD_AUDIT, or runs with another user's privileges, which removes it;\n"
       "  it runs elsewhere: in a container, or on another machine;\n"
       "  it first looks for a GPU in another way, and found none;\n"
       "  the host had no room for its report: the disk is full, or ulimit -v or -f is low.\n");
