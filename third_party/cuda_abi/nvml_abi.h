@@ -82,7 +82,7 @@ typedef struct nvmlProcessInfo_t {
   unsigned int computeInstanceId;
 } nvmlProcessInfo_t;
 
-/* The array has room for so many samples. */
+/* The array has room for so many samples. Its layout was not compared. */
 typedef struct nvmlProcessesUtilizationInfo_t {
   unsigned int version;
   unsigned int processSamplesCount;

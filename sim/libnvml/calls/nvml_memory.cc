@@ -81,25 +81,34 @@ TWINMMU_PROCESSES(nvmlDeviceGetComputeRunningProcesses, ListProcesses)
 TWINMMU_PROCESSES(nvmlDeviceGetGraphicsRunningProcesses, ListNone)
 TWINMMU_PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses, ListNone)
 
-// There are samples of processes that used more than 0 % of a device, and none does here. What a
-// driver answers then is taken from its documentation; it was not measured.
-extern "C" nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device, void* /*samples*/,
+namespace {
+
+// There are samples of processes that used more than 0 % of a device, and none does here. An H200
+// wants room for this many anyway; what it answers then was not measured, and is its
+// documentation's.
+nvmlReturn_t GiveNoSamples(const void* samples, unsigned int* count) {
+  constexpr unsigned int kMost = 72;
+  const bool has_room = samples != nullptr && *count >= kMost;
+  *count = has_room ? 0 : kMost;
+  return has_room ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INSUFFICIENT_SIZE;
+}
+
+}  // namespace
+
+extern "C" nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device, void* samples,
                                                         unsigned int* count,
                                                         unsigned long long /*last_seen*/) {
-  return OnDevice(device, {count}, [&](const NvmlMachine&, int) {
-    *count = 0;
-    return NVML_ERROR_NOT_FOUND;
-  });
+  return OnDevice(device, {count},
+                  [&](const NvmlMachine&, int) { return GiveNoSamples(samples, count); });
 }
 
 extern "C" nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(
     nvmlDevice_t device, nvmlProcessesUtilizationInfo_t* info) {
-  return OnDevice(device, {info}, [&](const NvmlMachine&, int) {
+  return OnDevice(device, {info}, [&](const NvmlMachine&, int) -> nvmlReturn_t {
     if (info->version != TWINMMU_NVML_VERSION(nvmlProcessesUtilizationInfo_t, 1)) {
       return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     }
-    info->processSamplesCount = 0;
-    return NVML_ERROR_NOT_FOUND;
+    return GiveNoSamples(info->procUtilArray, &info->processSamplesCount);
   });
 }
 

@@ -180,20 +180,34 @@ TEST_F(NvmlAloneTest, ListsNoProcessWithoutADriver) {
   EXPECT_EQ(count, 0u);
 }
 
-// Every process uses 0 % of it, as nvmlDeviceGetUtilizationRates says.
+// Every process uses 0 % of it, as nvmlDeviceGetUtilizationRates says. An H200 wants room for 72
+// samples first.
 TEST_F(NvmlAloneTest, HasNoSamplesOfHowMuchProcessesUseADevice) {
-  unsigned int count = 3;
-  char samples[3][32];
-  EXPECT_EQ(Nvml("nvmlDeviceGetProcessUtilization", Device(0), &samples[0], &count, 0ull),
-            NVML_ERROR_NOT_FOUND);
+  char samples[72][40];
+  const auto ask = [&](void* room, unsigned int* count) {
+    return Nvml("nvmlDeviceGetProcessUtilization", Device(0), room, count, 0ull);
+  };
+  unsigned int count = 0;
+  EXPECT_EQ(ask(nullptr, &count), NVML_ERROR_INSUFFICIENT_SIZE);
+  EXPECT_EQ(count, 72u);
+  EXPECT_EQ(ask(&samples[0], &count), NVML_ERROR_NOT_FOUND);
   EXPECT_EQ(count, 0u);
+  count = 16;
+  EXPECT_EQ(ask(&samples[0], &count), NVML_ERROR_INSUFFICIENT_SIZE);
+  EXPECT_EQ(count, 72u);
+}
+
+TEST_F(NvmlAloneTest, HasNoSamplesOfTheNewerFormEither) {
+  char samples[72][40];
   nvmlProcessesUtilizationInfo_t info = {};
-  info.processSamplesCount = 3;
-  EXPECT_EQ(Nvml("nvmlDeviceGetProcessesUtilizationInfo", Device(0), &info),
-            NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
-  EXPECT_EQ(info.processSamplesCount, 3u);
+  const auto ask = [&] { return Nvml("nvmlDeviceGetProcessesUtilizationInfo", Device(0), &info); };
+  EXPECT_EQ(ask(), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  EXPECT_EQ(info.processSamplesCount, 0u);
   info.version = TWINMMU_NVML_VERSION(nvmlProcessesUtilizationInfo_t, 1);
-  EXPECT_EQ(Nvml("nvmlDeviceGetProcessesUtilizationInfo", Device(0), &info), NVML_ERROR_NOT_FOUND);
+  EXPECT_EQ(ask(), NVML_ERROR_INSUFFICIENT_SIZE);
+  EXPECT_EQ(info.processSamplesCount, 72u);
+  info.procUtilArray = reinterpret_cast<nvmlProcessUtilizationInfo_v1_t*>(&samples[0]);
+  EXPECT_EQ(ask(), NVML_ERROR_NOT_FOUND);
   EXPECT_EQ(info.processSamplesCount, 0u);
 }
 
