@@ -1,4 +1,5 @@
-// When device code is loaded, as CUDA_MODULE_LOADING says. Each test is a process of its own.
+// When device code is loaded, as CUDA_MODULE_LOADING says: as on an H200. Each test is a process of
+// its own.
 
 #include <unistd.h>
 
