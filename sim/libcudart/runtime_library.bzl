@@ -34,6 +34,7 @@ def runtime_library(soname, version):
             "calls/version_devices.cc",
         ],
         local_defines = ["TWINMMU_RUNTIME_VERSION=%d" % version],
+        visibility = ["//sim/libcudart/tests:__pkg__"],
         deps = [
             ":parameters",
             ":runtime",

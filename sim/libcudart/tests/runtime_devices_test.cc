@@ -158,6 +158,7 @@ TEST_F(RuntimeDevices, ReachTheirPeers) {
   EXPECT_EQ(cudaDeviceEnablePeerAccess(1, 0), cudaSuccess);
   EXPECT_EQ(cudaDeviceEnablePeerAccess(1, 0), cudaErrorPeerAccessAlreadyEnabled);
   EXPECT_EQ(cudaDeviceDisablePeerAccess(1), cudaSuccess);
+  EXPECT_EQ(cudaDeviceDisablePeerAccess(1), cudaErrorPeerAccessNotEnabled);
   EXPECT_EQ(cudaDeviceEnablePeerAccess(count_, 0), cudaErrorInvalidDevice);
 }
 

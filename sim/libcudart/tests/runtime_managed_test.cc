@@ -60,6 +60,7 @@ TEST_F(RuntimeManaged, MemoryIsAttachedToAStream) {
   cudaStream_t stream = nullptr;
   EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   EXPECT_EQ(cudaStreamAttachMemAsync(stream, memory_, 0, 4), cudaSuccess);
+  EXPECT_EQ(cudaStreamAttachMemAsync(stream, memory_, 0, 100), cudaErrorInvalidValue);
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
@@ -74,6 +75,7 @@ TEST_F(RuntimeManaged, ManyRangesGoAtOnce) {
             cudaSuccess);
   EXPECT_EQ(Attribute(kLastPrefetchLocation), 0);
   EXPECT_EQ(cudaMemDiscardBatchAsync(&memory_, &size, 1, 0, stream), cudaSuccess);
+  EXPECT_EQ(cudaMemDiscardBatchAsync(&memory_, &size, 1, 1, stream), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemDiscardAndPrefetchBatchAsync(&memory_, &size, 1, &to_host, &first, 1, 0, stream),
             cudaSuccess);
   EXPECT_EQ(Attribute(kLastPrefetchLocation), -1);

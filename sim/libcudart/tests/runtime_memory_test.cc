@@ -51,7 +51,9 @@ TEST_F(RuntimeMemory, IsCopiedInEachDirection) {
   std::memset(back, 0, kSize);
   EXPECT_EQ(cudaMemcpy(back, host, kSize, cudaMemcpyHostToHost), cudaSuccess);
   EXPECT_STREQ(back, host);
+  EXPECT_EQ(cudaMemset(memory_, 0, kSize), cudaSuccess);
   EXPECT_EQ(cudaMemcpyPeer(memory_, 0, other, 0, kSize), cudaSuccess);
+  EXPECT_EQ(Read(), std::string(host, kSize));
   EXPECT_EQ(cudaFree(other), cudaSuccess);
 }
 
@@ -81,6 +83,18 @@ TEST_F(RuntimeMemory, OfTheHostIsPinned) {
   EXPECT_EQ(cudaHostRegister(own.data(), own.size(), cudaHostRegisterDefault),
             cudaErrorHostMemoryAlreadyRegistered);
   EXPECT_EQ(cudaHostUnregister(own.data()), cudaSuccess);
+  EXPECT_EQ(cudaHostUnregister(own.data()), cudaErrorHostMemoryNotRegistered);
+}
+
+TEST_F(RuntimeMemory, OfTheHostKeepsItsFlags) {
+  void* host = nullptr;
+  unsigned int flags = 0;
+  ASSERT_EQ(cudaHostAlloc(&host, kSize, cudaHostAllocPortable), cudaSuccess);
+  EXPECT_EQ(cudaHostGetFlags(&flags, host), cudaSuccess);
+  EXPECT_EQ(flags, static_cast<unsigned int>(cudaHostAllocPortable | cudaHostAllocMapped));
+  EXPECT_EQ(cudaHostGetFlags(nullptr, host), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaHostGetFlags(&flags, this), cudaErrorInvalidValue) << "is not pinned";
+  EXPECT_EQ(cudaFreeHost(host), cudaSuccess);
 }
 
 TEST_F(RuntimeMemory, IsToldByItsAddress) {

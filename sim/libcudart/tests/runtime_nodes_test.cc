@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "sim/libcudart/testing/vector_kernels.h"
+#include "third_party/cuda_abi/cuda_abi.h"
 
 // That of CUDA 13.
 extern "C" cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -11,6 +12,9 @@ extern "C" cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph
                                         size_t count, struct cudaGraphNodeParams* parameters);
 
 namespace {
+
+using twinmmu::cuda_abi::CU_LAUNCH_ATTRIBUTE_PRIORITY;
+using twinmmu::cuda_abi::CUlaunchAttributeValue;
 
 constexpr int kKernel = 0;
 constexpr int kCopy = 1;
@@ -140,6 +144,124 @@ TEST_F(RuntimeNodes, AKernelIsChangedInTheGraphAndInWhatWasMadeOfIt) {
   EXPECT_EQ(cudaGraphLaunch(exec, nullptr), cudaSuccess);
   EXPECT_EQ(First(c_), 10);
   EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+}
+
+// --- What was made of a graph
+
+// A graph that is made once and launched after each change.
+class RuntimeExecNodes : public RuntimeNodes {
+ protected:
+  ~RuntimeExecNodes() override {
+    if (exec_ != nullptr) {
+      EXPECT_EQ(cudaGraphExecDestroy(exec_), cudaSuccess);
+    }
+  }
+
+  void Launch() {
+    if (exec_ == nullptr) {
+      ASSERT_EQ(cudaGraphInstantiateWithFlags(&exec_, graph_, 0), cudaSuccess);
+    }
+    EXPECT_EQ(cudaGraphLaunch(exec_, nullptr), cudaSuccess);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+
+  cudaGraphExec_t exec_ = nullptr;
+  cudaGraphNode_t node_ = nullptr;
+};
+
+TEST_F(RuntimeExecNodes, AKernelGetsOtherArguments) {
+  ASSERT_EQ(cudaGraphAddKernelNode(&node_, graph_, nullptr, 0, &kernel_), cudaSuccess);
+  Launch();
+  EXPECT_EQ(First(c_), 4);
+  void* const to_a[] = {&c_, &c_, &a_, &count_};
+  kernel_.kernelParams = const_cast<void**>(to_a);
+  EXPECT_EQ(cudaGraphExecKernelNodeSetParams(exec_, node_, &kernel_), cudaSuccess);
+  Launch();
+  EXPECT_EQ(First(a_), 16);
+  kernel_.func = &count_;
+  EXPECT_EQ(cudaGraphExecKernelNodeSetParams(exec_, node_, &kernel_),
+            cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaGraphExecKernelNodeSetParams(exec_, node_, nullptr), cudaErrorInvalidValue);
+}
+
+TEST_F(RuntimeExecNodes, ACopyGoesElsewhere) {
+  const int values[] = {2, 3};
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&node_, graph_, nullptr, 0, b_, &values[0], sizeof(int),
+                                     cudaMemcpyHostToDevice),
+            cudaSuccess);
+  EXPECT_EQ(
+      cudaGraphMemcpyNodeSetParams1D(node_, a_, &values[0], sizeof(int), cudaMemcpyHostToDevice),
+      cudaSuccess);
+  EXPECT_EQ(cudaGraphMemcpyNodeSetParams1D(node_, a_, &values[0], sizeof(int), 77),
+            cudaErrorInvalidMemcpyDirection);
+  Launch();
+  EXPECT_EQ(First(a_), 2);
+  EXPECT_EQ(First(b_), 1);
+  cudaMemcpy3DParms copy = {};
+  copy.srcPtr = {const_cast<int*>(&values[1]), sizeof(int), sizeof(int), 1};
+  copy.dstPtr = {b_, sizeof(int), sizeof(int), 1};
+  copy.extent = {sizeof(int), 1, 1};
+  copy.kind = cudaMemcpyHostToDevice;
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParams(exec_, node_, &copy), cudaSuccess);
+  Launch();
+  EXPECT_EQ(First(b_), 3);
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParams(exec_, node_, nullptr), cudaErrorInvalidValue);
+}
+
+TEST_F(RuntimeExecNodes, CopiesOfVariablesGoElsewhere) {
+  const int values[] = {5, 6};
+  int results[2] = {};
+  cudaGraphNode_t from = nullptr;
+  ASSERT_EQ(cudaGraphAddMemcpyNodeToSymbol(&node_, graph_, nullptr, 0, &scale, &values[0],
+                                           sizeof(int), 0, cudaMemcpyHostToDevice),
+            cudaSuccess);
+  ASSERT_EQ(cudaGraphAddMemcpyNodeFromSymbol(&from, graph_, &node_, 1, &results[1], &scale,
+                                             sizeof(int), 0, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  EXPECT_EQ(cudaGraphMemcpyNodeSetParamsFromSymbol(from, &results[0], &scale, sizeof(int), 0,
+                                                   cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  Launch();
+  EXPECT_EQ(results[0], 5);
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec_, node_, &scale, &values[1], sizeof(int),
+                                                     0, cudaMemcpyHostToDevice),
+            cudaSuccess);
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec_, from, &results[1], &scale,
+                                                       sizeof(int), 0, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  Launch();
+  EXPECT_EQ(results[0], 5);
+  EXPECT_EQ(results[1], 6);
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec_, node_, &values, &values[1], sizeof(int),
+                                                     0, cudaMemcpyHostToDevice),
+            cudaErrorInvalidSymbol);
+  EXPECT_EQ(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec_, from, &results[1], &values,
+                                                       sizeof(int), 0, cudaMemcpyDeviceToHost),
+            cudaErrorInvalidSymbol);
+}
+
+TEST_F(RuntimeNodes, KernelsHaveAttributesThatAreCopied) {
+  cudaGraphNode_t node = nullptr;
+  cudaGraphNode_t other = nullptr;
+  ASSERT_EQ(cudaGraphAddKernelNode(&node, graph_, nullptr, 0, &kernel_), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddKernelNode(&other, graph_, nullptr, 0, &kernel_), cudaSuccess);
+  CUlaunchAttributeValue value = {};
+  int& priority = value.cooperative;  // in the same place
+  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+            cudaSuccess);
+  EXPECT_EQ(priority, 0);
+  priority = -1;
+  EXPECT_EQ(cudaGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+            cudaSuccess);
+  EXPECT_EQ(cudaGraphKernelNodeCopyAttributes(other, node), cudaSuccess);
+  priority = 0;
+  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(other, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value),
+            cudaSuccess);
+  EXPECT_EQ(priority, -1);
+  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(node, 100, &value), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGraphKernelNodeSetAttribute(node, 100, &value), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, nullptr),
+            cudaErrorInvalidValue);
 }
 
 }  // namespace

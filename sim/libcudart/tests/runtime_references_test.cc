@@ -144,6 +144,25 @@ TEST_F(RuntimeReferences, AreReadAsTheirVariablesSayWhenTheyAreBound) {
   EXPECT_EQ(OLD(cudaFreeArray)(array), cudaSuccess);
 }
 
+TEST_F(RuntimeReferences, ShowTheLevelsOfAnArray) {
+  cudaMipmappedArray_t mipmap = nullptr;
+  cudaArray_t level = nullptr;
+  ASSERT_EQ(OLD(cudaMallocMipmappedArray)(&mipmap, &numbers.channelDesc, {2, 2, 0}, 2, 0),
+            cudaSuccess);
+  ASSERT_EQ(OLD(cudaGetMipmappedArrayLevel)(&level, mipmap, 0), cudaSuccess);
+  const std::vector<float> values = {3, 4, 5, 6};
+  ASSERT_EQ(OLD(cudaMemcpy2DToArray)(level, 0, 0, values.data(), 8, 8, 2, cudaMemcpyHostToDevice),
+            cudaSuccess);
+  EXPECT_EQ(OLD(cudaBindTextureToMipmappedArray)(&numbers, mipmap, &numbers.channelDesc),
+            cudaSuccess);
+  EXPECT_EQ(Run(&Sample, 1.5f)[0], 6);
+  textureReference unknown = numbers;
+  EXPECT_EQ(OLD(cudaBindTextureToMipmappedArray)(&unknown, mipmap, &numbers.channelDesc),
+            cudaErrorInvalidTexture);
+  EXPECT_EQ(OLD(cudaUnbindTexture)(&numbers), cudaSuccess);
+  EXPECT_EQ(OLD(cudaFreeMipmappedArray)(mipmap), cudaSuccess);
+}
+
 TEST_F(RuntimeReferences, ShowRowsOfPitchedMemory) {
   const std::vector<float> row = {5, 6};
   EXPECT_EQ(

@@ -1,9 +1,24 @@
-// Events by IPC, and external memory.
+// Memory and events by IPC, external memory and semaphores, and resources of APIs for graphics.
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "gtest/gtest.h"
 #include "third_party/cuda_abi/cudart_abi.h"
 
+// Those of CUDA 13.
+extern "C" {
+cudaError_t cudaSignalExternalSemaphoresAsync(const cudaExternalSemaphore_t* semaphores,
+                                              const void* parameters, unsigned int count,
+                                              cudaStream_t stream);
+cudaError_t cudaWaitExternalSemaphoresAsync(const cudaExternalSemaphore_t* semaphores,
+                                            const void* parameters, unsigned int count,
+                                            cudaStream_t stream);
+}
+
 namespace {
+
+using testing::ExitedWithCode;
 
 constexpr size_t kChunk = size_t{2} << 20;
 constexpr int kOpaqueDescriptor = 1;  // cudaExternalMemoryHandleTypeOpaqueFd
@@ -61,6 +76,7 @@ TEST(RuntimeSharing, ExternalMemoryIsMapped) {
   EXPECT_EQ(last, 3);
   EXPECT_EQ(cudaFree(address), cudaSuccess);
   EXPECT_EQ(cudaDestroyExternalMemory(memory), cudaSuccess);
+  EXPECT_EQ(cudaExternalMemoryGetMappedBuffer(&address, memory, &buffer), cudaErrorInvalidValue);
 }
 
 TEST(RuntimeSharing, WhatIsNoExternalMemoryIsRefused) {
@@ -91,6 +107,122 @@ TEST(RuntimeSharing, EventsHaveHandlesForOtherProcesses) {
       << "it was made here";
   EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
   EXPECT_EQ(cudaGetLastError(), cudaErrorDeviceUninitialized);
+}
+
+// --- Memory by IPC
+
+// Which expectation of a process failed is its exit code; 0: none.
+#define REQUIRE(condition) \
+  if (!(condition)) _exit(__LINE__ % 256)
+
+// The memory of that handle, filled and closed.
+void FillFromOutside(const cudaIpcMemHandle_t& handle) {
+  void* memory = nullptr;
+  REQUIRE(cudaIpcOpenMemHandle(&memory, handle, 0) == cudaErrorInvalidValue);
+  REQUIRE(cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess) == cudaSuccess);
+  REQUIRE(cudaMemset(memory, 7, kChunk) == cudaSuccess);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  REQUIRE(cudaIpcCloseMemHandle(memory) == cudaSuccess);
+  REQUIRE(cudaIpcCloseMemHandle(memory) == cudaErrorInvalidValue);
+  REQUIRE(cudaMemset(memory, 8, 1) == cudaErrorInvalidValue);
+}
+
+// In a new process, which has a child before it uses the runtime.
+TEST(RuntimeSharing, MemoryIsFilledByAnotherProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        int pipe_ends[2] = {};
+        cudaIpcMemHandle_t handle = {};
+        REQUIRE(pipe(pipe_ends) == 0);
+        const pid_t child = fork();
+        if (child == 0) {
+          REQUIRE(read(pipe_ends[0], &handle, sizeof(handle)) == sizeof(handle));
+          FillFromOutside(handle);
+          _exit(0);
+        }
+        void* memory = nullptr;
+        int status = -1;
+        char last = 0;
+        REQUIRE(cudaMalloc(&memory, kChunk) == cudaSuccess);
+        REQUIRE(cudaIpcGetMemHandle(&handle, memory) == cudaSuccess);
+        REQUIRE(write(pipe_ends[1], &handle, sizeof(handle)) == sizeof(handle));
+        REQUIRE(waitpid(child, &status, 0) == child);
+        REQUIRE(WIFEXITED(status));
+        if (WEXITSTATUS(status) != 0) _exit(WEXITSTATUS(status));
+        REQUIRE(cudaMemcpy(&last, static_cast<char*>(memory) + kChunk - 1, 1,
+                           cudaMemcpyDeviceToHost) == cudaSuccess);
+        REQUIRE(last == 7);
+        _exit(0);
+      },
+      ExitedWithCode(0), "");
+}
+
+TEST(RuntimeSharing, OnlyMemoryOfTheDeviceHasHandles) {
+  void* memory = nullptr;
+  void* opened = nullptr;
+  cudaIpcMemHandle_t handle = {};
+  ASSERT_EQ(cudaMalloc(&memory, kChunk), cudaSuccess);
+  EXPECT_EQ(cudaIpcGetMemHandle(&handle, memory), cudaSuccess);
+  EXPECT_EQ(cudaIpcOpenMemHandle(&opened, handle, cudaIpcMemLazyEnablePeerAccess),
+            cudaErrorDeviceUninitialized)
+      << "it was made here";
+  EXPECT_EQ(cudaIpcOpenMemHandle(nullptr, handle, cudaIpcMemLazyEnablePeerAccess),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaIpcOpenMemHandle(&opened, {}, cudaIpcMemLazyEnablePeerAccess),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaIpcGetMemHandle(nullptr, memory), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaIpcGetMemHandle(&handle, &handle), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaIpcGetMemHandle(&handle, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaIpcCloseMemHandle(memory), cudaErrorInvalidValue) << "it was not opened";
+  EXPECT_EQ(cudaIpcCloseMemHandle(nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+}
+
+// --- What comes from APIs for graphics, of which there are none
+
+TEST(RuntimeSharing, NothingIsAnExternalSemaphore) {
+  cudaExternalSemaphoreHandleDesc description = {};
+  cudaExternalSemaphore_t semaphore = nullptr;
+  EXPECT_EQ(cudaImportExternalSemaphore(&semaphore, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaImportExternalSemaphore(&semaphore, &description), cudaErrorInvalidValue);
+  description.type = 1;  // cudaExternalSemaphoreHandleTypeOpaqueFd
+  description.handle.fd = -1;
+  EXPECT_EQ(cudaImportExternalSemaphore(&semaphore, &description), cudaErrorUnknown);
+  description.flags = 1;
+  EXPECT_EQ(cudaImportExternalSemaphore(&semaphore, &description), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaImportExternalSemaphore(nullptr, &description), cudaErrorInvalidValue);
+  const char parameters[144] = {};
+  EXPECT_EQ(cudaSignalExternalSemaphoresAsync(&semaphore, parameters, 0, nullptr),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaWaitExternalSemaphoresAsync(&semaphore, parameters, 0, nullptr),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaDestroyExternalSemaphore(semaphore), cudaErrorInvalidValue);
+}
+
+// The driver beneath refuses them, and the report of a run names them.
+TEST(RuntimeSharing, WhatTheDriverRefusesIsNotSupported) {
+  char nothing[256] = {};
+  void* const pointer = nothing;
+  void* resource = nothing;
+  size_t size = 0;
+  EXPECT_EQ(cudaGraphicsMapResources(1, &resource, nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGraphicsUnmapResources(1, &resource, nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGraphicsUnregisterResource(pointer), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGraphicsResourceSetMapFlags(pointer, 0), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGraphicsResourceGetMappedPointer(&resource, &size, pointer), cudaErrorNotSupported);
+  cudaArray_t array = nullptr;
+  cudaMipmappedArray_t mipmap = nullptr;
+  EXPECT_EQ(cudaGraphicsSubResourceGetMappedArray(&array, pointer, 0, 0), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGraphicsResourceGetMappedMipmappedArray(&mipmap, pointer), cudaErrorNotSupported);
+  EXPECT_EQ(cudaDeviceGetNvSciSyncAttributes(pointer, 0, 1), cudaErrorNotSupported);
+  const cudaExternalMemoryMipmappedArrayDesc description = {
+      0, {32, 0, 0, 0, cudaChannelFormatKindFloat}, {4, 2, 0}, 0, 1};
+  EXPECT_EQ(cudaExternalMemoryGetMappedMipmappedArray(&mipmap, nullptr, &description),
+            cudaErrorNotSupported);
+  EXPECT_EQ(cudaExternalMemoryGetMappedMipmappedArray(&mipmap, nullptr, nullptr),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
 }
 
 }  // namespace

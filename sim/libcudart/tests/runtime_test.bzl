@@ -32,6 +32,7 @@ def runtime_program(name, src, deps = []):
         linkopts = ["$(location %s)" % _RUNTIME, "$(location %s)" % _DRIVER, "-ldl"],
         deps = [
             "//sim/libcudart:device_code",
+            "//third_party/cuda_abi",
             "//third_party/cuda_abi:cuda_header",
             "//third_party/cuda_abi:cudart_abi",
         ] + deps,

@@ -234,6 +234,7 @@ TEST_F(RuntimeTextures, TexturesGiveBackWhatTheyWereMadeOf) {
   EXPECT_EQ(found.readMode, cudaReadModeElementType);
   EXPECT_EQ(found.normalizedCoords, 1);
   EXPECT_EQ(cudaDestroyTextureObject(object), cudaSuccess);
+  EXPECT_EQ(cudaGetTextureObjectResourceDesc(&shown, object), cudaErrorInvalidValue);
 }
 
 }  // namespace
