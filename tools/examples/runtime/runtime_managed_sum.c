@@ -52,6 +52,7 @@ int main(void) {
   int count = kCount;
   int* values;
   void* arguments[] = {&values, &count};
+  /* Reported: */
   CHECK(cudaMallocManaged((void**)&values, kSize, cudaMemAttachGlobal));
   for (int i = 0; i < kCount; ++i) values[i] = i;
   printf("total is %d, ", *the_total());
@@ -64,6 +65,8 @@ int main(void) {
   printf("total is %d, ", *the_total());
   CHECK(cudaMemPrefetchAsync(values, kSize, cpu, 0, NULL));
   printf("the values go to %d\n", last_prefetch(values));
+#ifndef PLANTED_BUG
   CHECK(cudaFree(values));
+#endif
   return 0;
 }

@@ -32,17 +32,22 @@ static cudaError_t add(const void* a, const void* b, void* c, int count) {
   cudaStream_t stream;
   const cudaError_t error = __cudaPopCallConfiguration(&grid, &block, &shared, &stream);
   if (error != cudaSuccess) return error;
+  /* Reported: */
   return cudaLaunchKernel(&Add, grid, block, arguments, shared, stream);
 }
 
 int main(void) {
-  enum { kCount = 1000 };
+#ifdef PLANTED_BUG
+  enum { kCount = 1000, kAdded = 1 << 20 };
+#else
+  enum { kCount = 1000, kAdded = kCount };
+#endif
   static int host[kCount];
   void *a, *b, *c;
   cudaStream_t stream;
   const int three = 3;
   const int offsets[] = {0, 10};
-  const twinmmu_dim3 grid = {(kCount + 127) / 128, 1, 1};
+  const twinmmu_dim3 grid = {(kAdded + 127) / 128, 1, 1};
   const twinmmu_dim3 block = {128, 1, 1};
   const twinmmu_dim3 one = {1, 1, 1};
   const twinmmu_dim3 too_many = {2000, 1, 1};
@@ -55,7 +60,7 @@ int main(void) {
   CHECK(cudaMemcpyAsync(b, a, sizeof(host), cudaMemcpyDeviceToDevice, stream));
   CHECK(cudaMemcpyToSymbol(&scale, &three, sizeof(three), 0, cudaMemcpyHostToDevice));
   CHECK(cudaMemcpyToSymbol(offset, offsets, sizeof(offsets), 0, cudaMemcpyHostToDevice));
-  if (__cudaPushCallConfiguration(grid, block, 0, stream) == 0) add(a, b, c, kCount);
+  if (__cudaPushCallConfiguration(grid, block, 0, stream) == 0) add(a, b, c, kAdded);
   CHECK(cudaGetLastError());
   CHECK(cudaStreamSynchronize(stream));
   CHECK(cudaMemcpy(host, c, sizeof(host), cudaMemcpyDeviceToHost));
