@@ -92,6 +92,39 @@ TEST_F(SparseArraysTest, TailsAreAsLargeAsTheirRows) {
   }
 }
 
+// Sixteen slices lie together, or as many rows as the first level fills by two thirds, at most 128;
+// behind tiles, as many as in a tile. Of 6,000 random arrays.
+TEST_F(SparseArraysTest, LevelsOfTailsFillWhatLiesTogether) {
+  const struct {
+    size_t width, height, depth;
+    unsigned int flags;
+    CUarray_format format;
+    unsigned int channels, levels, first_level;
+    size_t tiles;
+  } seen[] = {{32, 286, 0, 0, CU_AD_FORMAT_FLOAT, 4, 12, 0, 5},
+              {36, 1432, 11, kLayered, CU_AD_FORMAT_UNSIGNED_INT32, 4, 1, 0, 149},
+              {9, 1571, 3, kLayered, CU_AD_FORMAT_SIGNED_INT8, 1, 10, 0, 11},
+              {48, 42, 9, kLayered, CU_AD_FORMAT_SIGNED_INT16, 1, 6, 0, 2},
+              {1062, 42, 12, kLayered, CU_AD_FORMAT_HALF, 2, 7, 0, 68},
+              {29, 44, 11, kLayered, CU_AD_FORMAT_UNSIGNED_INT16, 4, 5, 0, 5},
+              {29, 47, 72, 0, CU_AD_FORMAT_SIGNED_INT8, 1, 1, 0, 4},
+              {13, 86, 158, 0, CU_AD_FORMAT_UNSIGNED_INT16, 1, 12, 0, 20},
+              {1407, 134, 113, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 8, 2, 13},
+              {53, 47, 81, 0, CU_AD_FORMAT_SIGNED_INT32, 1, 7, 1, 4},
+              {1755, 42, 27, 0, CU_AD_FORMAT_UNSIGNED_INT32, 2, 6, 1, 63}};
+  for (const auto& each : seen) {
+    CUDA_ARRAY3D_DESCRIPTOR descriptor = {each.width,  each.height,   each.depth,
+                                          each.format, each.channels, kSparse | each.flags};
+    CUmipmappedArray mipmap = nullptr;
+    ASSERT_EQ(cuMipmappedArrayCreate(&mipmap, &descriptor, each.levels), CUDA_SUCCESS);
+    SparseProperties found = {};
+    EXPECT_EQ(properties_of_mipmap(&found, mipmap), CUDA_SUCCESS);
+    EXPECT_EQ(found.first_level_of_tail, each.first_level) << each.width << " x " << each.height;
+    EXPECT_EQ(found.size_of_tail, each.tiles * kTile) << each.width << " x " << each.height;
+    EXPECT_EQ(cuMipmappedArrayDestroy(mipmap), CUDA_SUCCESS);
+  }
+}
+
 TEST_F(SparseArraysTest, OnlyThoseOfTwoDimensionsAreGathered) {
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   descriptor.Width = 72;

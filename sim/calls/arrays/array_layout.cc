@@ -32,20 +32,25 @@ ArrayExtent TileOf(uint64_t element, bool depth) {
   }
 }
 
-// What a level takes in a mip tail: its rows lie eight by eight in one of three dimensions, and in
-// others in as few and high pieces as there are. Source: the sparse arrays of 223 random programs
-// on an H200 with driver 580.159.
-struct TailShape {
-  uint64_t row = 0;
-  uint64_t rows = 0;
-  uint64_t slices = 0;
+// How many rows and slices of a mip tail lie together. Behind tiles these are a tile's. A tail that
+// is the whole array has 16 slices together, or as many rows as its first level fills by two
+// thirds, at most 128. Source: 6,000 random arrays on an H200 with driver 580.159, which made 4,414
+// of them: all their sizes follow from this.
+struct TailUnit {
+  uint64_t rows = kRows;
+  uint64_t slices = 1;
 };
-TailShape TailShapeOf(const ArrayExtent& extent, const ArrayExtent& tile, uint64_t element) {
-  const bool flat = tile.z == 1;
-  const uint64_t rows = flat ? std::max(kRows, std::min(PowerAtLeast(extent.y), tile.y)) : kRows;
-  const uint64_t slices = std::min(PowerAtLeast(extent.z), tile.z);
-  return {RoundUp(extent.x * element, kRowBytes), RoundUp(extent.y, rows),
-          RoundUp(extent.z, slices)};
+TailUnit TailUnitOf(const ArrayExtent& extent, const ArrayExtent& tile, bool whole, bool depth) {
+  if (!whole) return {tile.y, tile.z};
+  if (depth) return {kRows, 16};
+  TailUnit unit{128, 1};
+  while (unit.rows > kRows && extent.y * 3 < unit.rows * 2) unit.rows /= 2;
+  return unit;
+}
+
+// Levels with fewer rows or slices have the next power of two of them together.
+uint64_t RoundUpInTail(uint64_t value, uint64_t together) {
+  return RoundUp(value, std::min(PowerAtLeast(value), together));
 }
 
 }  // namespace
@@ -79,17 +84,23 @@ ArrayLayout::ArrayLayout(const ArrayDescriptor& descriptor, uint32_t levels)
     extent = {std::max<uint64_t>(extent.x / 2, 1), std::max<uint64_t>(extent.y / 2, 1),
               std::max<uint64_t>(extent.z / 2, 1)};
   }
-  PlaceTail(tile);
+  PlaceTail();
 }
 
-void ArrayLayout::PlaceTail(const ArrayExtent& tile) {
+void ArrayLayout::PlaceTail() {
   properties_.mip_tail_level = first_in_tail_;
-  for (uint32_t number = first_in_tail_; number < levels(); ++number) {
-    levels_[number].tail_offset = tail_of_layer_;
-    const TailShape shape = TailShapeOf(levels_[number].extent, tile, element_);
-    tail_of_layer_ += shape.row * shape.rows * shape.slices;
-  }
   properties_.single_mip_tail = first_in_tail_ == 0;
+  const TailUnit unit =
+      TailUnitOf(levels_.front().extent, properties_.tile, properties_.single_mip_tail, depth_);
+  for (uint32_t number = first_in_tail_; number < levels(); ++number) {
+    Level& level = levels_[number];
+    level.tail_offset = tail_of_layer_;
+    level.tail = {RoundUp(level.extent.x * element_, kRowBytes),
+                  RoundUpInTail(std::max(level.extent.y, kRows), unit.rows),
+                  RoundUpInTail(level.extent.z, unit.slices)};
+    tail_of_layer_ += level.tail.x * level.tail.y * level.tail.z;
+  }
+  if (properties_.single_mip_tail) tail_of_layer_ = RoundUp(tail_of_layer_, kRowBytes * unit.rows);
   const uint64_t size = properties_.single_mip_tail ? layers_ * tail_of_layer_ : tail_of_layer_;
   properties_.mip_tail_size = Bytes(RoundUp(size, kBlock));
 }
@@ -109,10 +120,9 @@ ArrayLayout::Run ArrayLayout::RunAt(uint32_t level, uint64_t layer, const ArrayE
             ((inside.z * tile.y + inside.y) * tile.x + inside.x) * element_,
             std::min(rest, tile.x - inside.x)};
   }
-  const TailShape shape = TailShapeOf(of.extent, tile, element_);
   const bool single = properties_.single_mip_tail;
   const uint64_t at_byte = (single ? layer * tail_of_layer_ : 0) + of.tail_offset +
-                           (at.z * shape.rows + at.y) * shape.row + at.x * element_;
+                           (at.z * of.tail.y + at.y) * of.tail.x + at.x * element_;
   const uint64_t offset = at_byte % kBlock;
   return {TailBlock(single ? 0 : layer, at_byte / kBlock), offset,
           std::min(rest, (kBlock - offset) / element_)};

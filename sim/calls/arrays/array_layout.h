@@ -31,6 +31,7 @@ class ArrayLayout {
     ArrayExtent tiles;        // how many of them
     uint64_t first_tile = 0;  // of the level, in its layer
     uint64_t tail_offset = 0;
+    ArrayExtent tail;  // what it takes in a mip tail: bytes of a row, rows, slices
   };
   // Elements that lie side by side.
   struct Run {
@@ -66,7 +67,7 @@ class ArrayLayout {
   Run RunAt(uint32_t level, uint64_t layer, const ArrayExtent& at) const;
 
  private:
-  void PlaceTail(const ArrayExtent& tile);
+  void PlaceTail();
 
   uint64_t element_ = 0;
   uint64_t layers_ = 1;

@@ -47,6 +47,15 @@ TEST(ArrayLayoutTest, HasTheMipTailsOfTheReferenceDriver) {
       {{900, 39, 8}, 1, 0, 1, 0, 18, true},
       {{300, 300, 6}, 1, 0, 4, 0, 52, true},
       {{372, 40, 5}, 1, kArrayLayered, 1, 0, 8, true},
+      {{32, 286, 0}, 4, 0, 12, 0, 5, true},
+      {{35, 506, 7}, 1, kArrayLayered, 10, 0, 17, true},
+      {{36, 1432, 11}, 4, kArrayLayered, 1, 0, 149, true},
+      {{1062, 42, 12}, 1, kArrayLayered, 7, 0, 68, true},
+      {{1472, 21, 9}, 2, kArrayLayered, 3, 0, 68, true},
+      {{29, 44, 11}, 2, kArrayLayered, 5, 0, 5, true},
+      {{285, 1030, 3}, 2, kArrayLayered, 3, 2, 3, false},
+      {{53, 47, 81}, 1, 0, 7, 1, 4, false},
+      {{1755, 42, 27}, 2, 0, 6, 1, 63, false},
   };
   for (const auto& each : seen) {
     SCOPED_TRACE(testing::Message() << each.extent.x << " x " << each.extent.y << " x "
