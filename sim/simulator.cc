@@ -128,6 +128,14 @@ absl::StatusOr<ArrayDescriptor> Simulator::DescriptorOf(Array array) {
   return parts_->sparse_arrays.GetDescriptor(array);
 }
 
+std::optional<DeviceOrdinal> Simulator::DeviceOfArray(uint64_t array) const {
+  return parts_->sparse_arrays.DeviceOfArray(array);
+}
+
+std::optional<DeviceOrdinal> Simulator::DeviceOfMipmappedArray(uint64_t mipmap) const {
+  return parts_->sparse_arrays.DeviceOfMipmappedArray(mipmap);
+}
+
 bool Simulator::IsMulticastObject(AllocationHandle handle) const {
   const std::shared_lock lock(parts_->state.mmu.mutex);
   const AllocationRecord* const found = parts_->state.mmu.memory.Find(handle);

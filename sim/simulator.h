@@ -74,6 +74,9 @@ class Simulator : public Driver {
   // Driver calls beyond those of api/.
   // The shape of an array: cuArray3DGetDescriptor. InvalidArgument (INVALID_HANDLE): no such array.
   absl::StatusOr<ArrayDescriptor> DescriptorOf(Array array);
+  // Where an array or a mipmapped one lies, whatever device is asked. Nothing: there is none.
+  std::optional<DeviceOrdinal> DeviceOfArray(uint64_t array) const;
+  std::optional<DeviceOrdinal> DeviceOfMipmappedArray(uint64_t mipmap) const;
   // Whether it is a handle of a multicast object rather than of memory.
   bool IsMulticastObject(AllocationHandle handle) const;
   LinearCalls& linear();

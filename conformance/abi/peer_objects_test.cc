@@ -1,5 +1,7 @@
 // Two devices: what each may do with events, pools, kernels, nodes and arrays of the other.
 
+#include <utility>
+
 #include "conformance/abi/abi_fixtures.h"
 #include "conformance/abi/pools/pool_test.h"
 
@@ -158,6 +160,93 @@ TEST_F(PeerObjectsTest, AnArrayOfTheOtherDeviceIsKnownHere) {
             CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
   EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS) << "in the other context";
 }
+
+// Arrays of the second device, in the context of the first. A texture of its mipmapped array, and a
+// second destruction, end the process on two H200s with driver 580.159.
+class PeerArraysTest : public TwoDevicesTest {
+ protected:
+  void SetUp() override {
+    TwoDevicesTest::SetUp();
+    if (!IsSkipped()) Make(CUDA_ARRAY3D_SURFACE_LDST);
+  }
+  void TearDown() override {
+    if (mipmap_ != nullptr) {
+      EXPECT_EQ(cuArrayDestroy(array_), CUDA_SUCCESS);
+      EXPECT_EQ(cuMipmappedArrayDestroy(mipmap_), CUDA_SUCCESS);
+    }
+    TwoDevicesTest::TearDown();
+  }
+
+  void Make(unsigned int flags) {
+    CUDA_ARRAY3D_DESCRIPTOR descriptor = {512, 512, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4, flags};
+    ASSERT_EQ(cuCtxSetCurrent(second_), CUDA_SUCCESS);
+    ASSERT_EQ(cuArray3DCreate(&array_, &descriptor), CUDA_SUCCESS);
+    ASSERT_EQ(cuMipmappedArrayCreate(&mipmap_, &descriptor, 4), CUDA_SUCCESS);
+    ASSERT_EQ(cuMipmappedArrayGetLevel(&level_, mipmap_, 1), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  }
+
+  CUarray array_ = nullptr;
+  CUarray level_ = nullptr;
+  CUmipmappedArray mipmap_ = nullptr;
+};
+
+TEST_F(PeerArraysTest, LevelsHaveOneHandleInEveryContext) {
+  CUarray level = nullptr;
+  EXPECT_EQ(cuMipmappedArrayGetLevel(&level, mipmap_, 1), CUDA_SUCCESS);
+  EXPECT_EQ(level, level_);
+  EXPECT_EQ(cuMipmappedArrayGetLevel(&level, mipmap_, 99), CUDA_ERROR_INVALID_VALUE);
+  CUDA_ARRAY3D_DESCRIPTOR found = {};
+  EXPECT_EQ(cuArray3DGetDescriptor(&found, level_), CUDA_SUCCESS);
+  EXPECT_EQ(found.Width, 256u);
+}
+
+TEST_F(PeerArraysTest, AreCopied) {
+  for (const CUarray array : {array_, level_}) {
+    int sent = 42;
+    int received = 0;
+    CUDA_MEMCPY2D copy = {};
+    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = &sent;
+    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.dstArray = array;
+    copy.WidthInBytes = sizeof(sent);
+    copy.Height = 1;
+    EXPECT_EQ(cuMemcpy2D(&copy), CUDA_SUCCESS);
+    std::swap(copy.srcMemoryType, copy.dstMemoryType);
+    copy.srcArray = array;
+    copy.dstHost = &received;
+    EXPECT_EQ(cuMemcpy2D(&copy), CUDA_SUCCESS);
+    EXPECT_EQ(received, sent);
+  }
+}
+
+TEST_F(PeerArraysTest, AreNotShown) {
+  const CUDA_TEXTURE_DESC sampling = {};
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_ARRAY;
+  for (const CUarray array : {array_, level_}) {
+    unsigned long long object = 0;
+    resource.res.array.hArray = array;
+    EXPECT_EQ(cuTexObjectCreate(&object, &resource, &sampling, nullptr),
+              CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    EXPECT_EQ(cuSurfObjectCreate(&object, &resource), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+  }
+}
+
+TEST_F(PeerArraysTest, OnlySparseOnesHaveTiles) {
+  constexpr Function<CUresult(void*, CUmipmappedArray)> properties_of(
+      "cuMipmappedArrayGetSparseProperties");
+  constexpr unsigned int kSparse = 0x40;  // CUDA_ARRAY3D_SPARSE
+  unsigned char properties[64] = {};
+  EXPECT_EQ(properties_of(properties, mipmap_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuArrayDestroy(array_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMipmappedArrayDestroy(mipmap_), CUDA_SUCCESS);
+  Make(kSparse);
+  EXPECT_EQ(properties_of(properties, mipmap_), CUDA_SUCCESS);
+}
+
+TEST_F(PeerArraysTest, LevelsAreDestroyed) { EXPECT_EQ(cuArrayDestroy(level_), CUDA_SUCCESS); }
 
 TEST_F(PeerObjectsTest, NoAtomicOperationIsNativeBetweenThem) {
   if (DriverVersion() < 13000) GTEST_SKIP() << "the driver is older than this function";

@@ -51,6 +51,20 @@ TEST_F(ArrayErrorsTest, MipmapsHaveShapesAndLevels) {
   EXPECT_EQ(cuMipmappedArrayDestroy(nullptr), kNoHandle);
 }
 
+TEST_F(ArrayErrorsTest, AMipmapNeedsNoCurrentContext) {
+  CUDA_ARRAY3D_DESCRIPTOR descriptor = {8, 8, 0, CU_AD_FORMAT_FLOAT, 1, 0};
+  CUmipmappedArray mipmap = nullptr;
+  CUarray level = nullptr;
+  CUarray again = nullptr;
+  ASSERT_EQ(cuMipmappedArrayCreate(&mipmap, &descriptor, 2), CUDA_SUCCESS);
+  EXPECT_EQ(cuMipmappedArrayGetLevel(&level, mipmap, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuMipmappedArrayGetLevel(&again, mipmap, 1), CUDA_SUCCESS);
+  EXPECT_EQ(again, level);
+  EXPECT_EQ(cuMipmappedArrayDestroy(mipmap), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+}
+
 TEST_F(ArrayErrorsTest, ADestroyedMipmapGivesItsMemoryBack) {
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   descriptor.Width = 8192;

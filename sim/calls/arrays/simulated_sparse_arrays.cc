@@ -264,6 +264,18 @@ absl::StatusOr<ArrayDescriptor> SimulatedSparseArrays::GetDescriptor(Array array
   });
 }
 
+std::optional<DeviceOrdinal> SimulatedSparseArrays::DeviceOfArray(uint64_t array) const {
+  const std::lock_guard lock(mutex_);
+  const NamedArray* const found = arrays_.Find(array);
+  return found == nullptr ? std::nullopt : std::optional(found->state->device);
+}
+
+std::optional<DeviceOrdinal> SimulatedSparseArrays::DeviceOfMipmappedArray(uint64_t mipmap) const {
+  const std::lock_guard lock(mutex_);
+  const NamedMipmap* const found = mipmaps_.Find(mipmap);
+  return found == nullptr ? std::nullopt : std::optional(found->state->device);
+}
+
 std::vector<Diagnostic> SimulatedSparseArrays::Leaks() const {
   std::vector<Diagnostic> leaks;
   const auto add = [&](const char* call, uint64_t number, DeviceOrdinal device) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,6 +46,9 @@ class SimulatedSparseArrays : public SparseArrays {
                                  const CopyShape& shape) const;
   // What array was made of. NotFound: none.
   absl::StatusOr<ArrayDescriptor> GetDescriptor(Array array);
+  // Where an array or a mipmapped one lies. Nothing: there is none.
+  std::optional<DeviceOrdinal> DeviceOfArray(uint64_t array) const;
+  std::optional<DeviceOrdinal> DeviceOfMipmappedArray(uint64_t mipmap) const;
   // The elements of an array, or of all levels of a mipmapped one, as kernels see them.
   // InvalidArgument (INVALID_VALUE): no such array.
   absl::StatusOr<ptx::Image> ImageOf(const char* call, Array array) const;

@@ -135,8 +135,9 @@ absl::StatusOr<ptx::Image> TextureCalls::LinearImage(const char* call, DeviceOrd
 
 absl::StatusOr<ptx::Image> TextureCalls::ImageOf(const char* call, DeviceOrdinal device,
                                                  const TextureResource& resource) {
-  if (resource.kind == TextureResource::kArray) {
-    const DeviceOrdinal holder = resource.array.device();
+  const bool mipmapped = resource.kind == TextureResource::kMipmappedArray;
+  if (mipmapped || resource.kind == TextureResource::kArray) {
+    const DeviceOrdinal holder = mipmapped ? resource.mipmap.device() : resource.array.device();
     const std::shared_lock lock(state_.mmu.mutex);
     if (holder != device && !state_.mmu.linear.HasPeerAccess(device, holder)) {
       return Fail(DriverCode::kPeerAccessNotEnabled, call,
@@ -144,9 +145,7 @@ absl::StatusOr<ptx::Image> TextureCalls::ImageOf(const char* call, DeviceOrdinal
     }
   }
   if (resource.kind == TextureResource::kArray) return arrays_.ImageOf(call, resource.array);
-  if (resource.kind == TextureResource::kMipmappedArray) {
-    return arrays_.ImageOf(call, resource.mipmap);
-  }
+  if (mipmapped) return arrays_.ImageOf(call, resource.mipmap);
   return LinearImage(call, device, resource);
 }
 

@@ -20,10 +20,15 @@ inline SimulatedCopies::Asked AskedOf(const CallSite& site, DriverState& driver,
   return {site.name(), Stream(WorkOf(driver, context)), SimulatedCopies::Returns::kWhenItMay};
 }
 
-// One that does not exist, and a level of a mipmapped array, is of the device of the context.
+// One that does not exist is of the device of the context.
 inline Array ArrayOf(DriverState& driver, const Context& context, cuda_abi::CUarray array) {
-  const std::optional<ArrayRecord> record = driver.arrays.arrays.Find(ToNumber(array));
-  return Array(record.has_value() ? record->context->device : context.device, ToNumber(array));
+  const uint64_t id = ToNumber(array);
+  return Array(driver.simulator->DeviceOfArray(id).value_or(context.device), id);
+}
+inline MipmappedArray MipmapOf(DriverState& driver, const Context& context,
+                               cuda_abi::CUmipmappedArray mipmap) {
+  const uint64_t id = ToNumber(mipmap);
+  return MipmappedArray(driver.simulator->DeviceOfMipmappedArray(id).value_or(context.device), id);
 }
 
 // A copy between memory of two contexts. Of its reserved fields nothing is asked.

@@ -41,9 +41,14 @@ bool IsOfArray(const CUDA_RESOURCE_DESC& resource) {
 // The device on which the resource of an object of `context` lies.
 DeviceOrdinal HolderOf(DriverState& driver, const Context& context,
                        const CUDA_RESOURCE_DESC& resource) {
-  return resource.resType == CU_RESOURCE_TYPE_ARRAY
-             ? ArrayOf(driver, context, resource.res.array.hArray).device()
-             : context.device;
+  switch (resource.resType) {
+    case CU_RESOURCE_TYPE_ARRAY:
+      return ArrayOf(driver, context, resource.res.array.hArray).device();
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+      return MipmapOf(driver, context, resource.res.mipmap.hMipmappedArray).device();
+    default:
+      return context.device;
+  }
 }
 
 }  // namespace
