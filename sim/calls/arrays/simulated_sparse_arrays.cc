@@ -4,8 +4,10 @@
 #include <new>
 #include <optional>
 #include <shared_mutex>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "sim/base/errors.h"
 #include "sim/calls/arrays/array_limits.h"
 #include "sim/diagnostics/call_record.h"
@@ -17,14 +19,20 @@ namespace {
 constexpr uint32_t kFlagsOfSparse = kArraySparse | kArrayLayered | kArrayGather;
 constexpr uint32_t kFlagsOfOthers = kArrayLayered | kArrayGather | kArraySurface | kArrayCubemap;
 
-// What a driver makes that the simulator does not: arrays whose memory comes later, those of video
-// engines, and formats that are compressed, normalised or of several planes.
-bool IsUncovered(const ArrayDescriptor& descriptor) {
+// What a driver makes that the simulator does not, if the array is such. The formats are
+// compressed, normalised or of several planes.
+std::string UncoveredPart(const ArrayDescriptor& descriptor) {
   constexpr uint32_t kDeferredMapping = 0x80;
   constexpr uint32_t kVideo = 0x100;
   const int format = static_cast<int>(descriptor.format);
-  return (descriptor.flags & (kDeferredMapping | kVideo)) != 0 || format == 0x50 ||
-         (format >= 0x91 && format <= 0xcb);
+  if ((descriptor.flags & kDeferredMapping) != 0) {
+    return "arrays whose memory is mapped later (CUDA_ARRAY3D_DEFERRED_MAPPING)";
+  }
+  if ((descriptor.flags & kVideo) != 0) {
+    return "arrays of video engines (CUDA_ARRAY3D_VIDEO_ENCODE_DECODE)";
+  }
+  const bool uncovered = format == 0x50 || (format >= 0x91 && format <= 0xcb);
+  return uncovered ? absl::StrCat("arrays of format 0x", absl::Hex(format)) : "";
 }
 
 }  // namespace
@@ -40,10 +48,15 @@ absl::Status SimulatedSparseArrays::CheckDescriptor(const char* call, DeviceOrdi
   const uint32_t channels = descriptor.channels;
   const bool sparse = (descriptor.flags & kArraySparse) != 0;
   const bool layered = (descriptor.flags & kArrayLayered) != 0;
-  if (IsUncovered(descriptor)) {
-    return Fail(DriverCode::kNotSupported, call, "arrays of format ",
-                static_cast<int>(descriptor.format), " and flags ", descriptor.flags,
-                " are not simulated");
+  const std::string uncovered = UncoveredPart(descriptor);
+  if (!uncovered.empty()) {
+    const Misuse misuse{DiagnosticKind::kFunctionNotSimulated, std::nullopt, std::nullopt, device};
+    CallRecord record(state_, FindCall(call), AddressRange());
+    {
+      const std::shared_lock lock(mmu_.mutex);
+      record.Warn(misuse, "not simulated: ", uncovered);
+    }
+    return Fail(DriverCode::kNotSupported, call, "not simulated: ", uncovered);
   }
   if (ElementSize(descriptor) == Bytes(0) || (channels != 1 && channels != 2 && channels != 4)) {
     return InvalidValue(call, "there are no elements of ", channels, " channels of format ",

@@ -291,8 +291,7 @@ extern "C" CUresult cuMemBatchDecompressAsync() {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     const auto algorithms = driver.vmm.GetDeviceAttribute(kAlgorithms, context.device);
     const bool has_engine = algorithms.ok() && *algorithms != 0;
-    if (has_engine) Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported);
-    return DriverCode::kNotSupported;
+    return has_engine ? NotSimulated(site, "engines that decompress") : DriverCode::kNotSupported;
   });
 }
 TWINMMU_ALIAS(cuMemBatchDecompressAsync_ptsz, cuMemBatchDecompressAsync);

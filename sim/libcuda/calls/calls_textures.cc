@@ -132,14 +132,14 @@ TextureView FromAbi(const CUDA_RESOURCE_VIEW_DESC& from) {
   return view;
 }
 
-// Views of compressed blocks are not simulated.
-DriverCode CheckView(const CUDA_RESOURCE_VIEW_DESC& view) {
+DriverCode CheckView(const CallSite& site, const CUDA_RESOURCE_VIEW_DESC& view) {
   if (view.format <= CU_RES_VIEW_FORMAT_NONE || view.format > kLastViewFormat ||
       !AreZero(view.reserved)) {
     return DriverCode::kInvalidValue;
   }
-  return view.format <= CU_RES_VIEW_FORMAT_FLOAT_4X32 ? DriverCode::kSuccess
-                                                      : DriverCode::kNotSupported;
+  return view.format <= CU_RES_VIEW_FORMAT_FLOAT_4X32
+             ? DriverCode::kSuccess
+             : NotSimulated(site, "views of compressed blocks");
 }
 
 // What a driver tells otherwise than it was given. One row has no pitch, and a mode that does not
@@ -179,15 +179,16 @@ CUresult LookAt(const CallSite& site, const void* result, unsigned long long obj
 extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource,
                                       const CUDA_TEXTURE_DESC* texture,
                                       const CUDA_RESOURCE_VIEW_DESC* view) {
+  const CallSite site = TWINMMU_HERE;
   return EnterInContext(
-      TWINMMU_HERE, {object, resource, texture}, [&](DriverState& driver, Context& context) {
+      site, {object, resource, texture}, [&](DriverState& driver, Context& context) {
         const std::optional<TextureResource> shown =
             FromAbi(*resource, HolderOf(driver, context, *resource));
         const std::optional<ptx::Sampling> sampling = FromAbi(*texture);
         if (!shown.has_value() || !sampling.has_value()) return ToResult(DriverCode::kInvalidValue);
         std::optional<TextureView> part;
         if (view != nullptr && IsOfArray(*resource)) {
-          const DriverCode valid = CheckView(*view);
+          const DriverCode valid = CheckView(site, *view);
           if (valid != DriverCode::kSuccess) return ToResult(valid);
           part = FromAbi(*view);
         }
@@ -200,6 +201,9 @@ extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_D
         Records<TextureRecord>::Prepared record(made_of);
         const absl::StatusOr<uint64_t> made =
             driver.simulator->textures().CreateTexture(context.device, *shown, *sampling, part);
+        if (GetDriverCode(made.status()) == DriverCode::kNotSupported) {
+          NotSimulated(site, "filters across the edges of cubes");
+        }
         if (made.ok()) driver.arrays.textures.Add(*made, std::move(record));
         return Give(made, object);
       });

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -42,15 +43,22 @@ CUresult FailureOf(const absl::Status& status) {
   return ToResult(GetDriverCode(status));
 }
 
-DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code) {
+DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code,
+                   absl::string_view details) {
   Diagnostic diagnostic;
   diagnostic.kind = kind;
   diagnostic.severity = InfoOf(kind).severity;
   diagnostic.call = site.name();
+  diagnostic.message = std::string(details);
   Process& process = Process::Get();
   process.report().Add(diagnostic);
   if (process.events() != nullptr) record::AddDiagnostic(*process.events(), kind, &diagnostic);
   return code;
+}
+
+DriverCode NotSimulated(const CallSite& site, absl::string_view part) {
+  return Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported,
+                 absl::StrCat("not simulated: ", part));
 }
 
 DriverCode NullPointer(const CallSite& site) {

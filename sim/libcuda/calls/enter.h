@@ -14,6 +14,7 @@
 #include "absl/base/optimization.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "api/diagnostics.h"
 #include "api/driver_error.h"
 #include "api/executor.h"
@@ -61,7 +62,10 @@ inline CUresult ToResult(const absl::Status& status) {
 }
 
 // Says what is wrong with a call that the simulator never sees, and gives the code back.
-DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code);
+DriverCode Misused(const CallSite& site, DiagnosticKind kind, DriverCode code,
+                   absl::string_view details = {});
+// The simulator does not have a part of the function: NOT_SUPPORTED. "arrays of format 0x91".
+DriverCode NotSimulated(const CallSite& site, absl::string_view part);
 // A result or a structure is null.
 DriverCode NullPointer(const CallSite& site);
 // What a call must not be given as null: its results, and the structures that it reads.

@@ -42,12 +42,12 @@ bool IsZero(const unsigned int (&reserved)[16]) {
 }
 
 // A descriptor that is no memory: the driver takes it all the same.
-DriverCode RefuseDescriptor(int descriptor) {
+DriverCode RefuseDescriptor(const CallSite& site, int descriptor) {
   if (absl::IsInvalidArgument(PoolFile::Open(descriptor).status())) {
     if (descriptor > 0) close(descriptor);
     return DriverCode::kUnknown;
   }
-  return DriverCode::kNotSupported;  // a pool
+  return NotSimulated(site, "a pool as external memory");
 }
 
 // A place for all of the allocation, with access for the device.
@@ -72,7 +72,8 @@ absl::StatusOr<AddressRange> MapAll(DriverState& driver, DeviceOrdinal device,
 
 extern "C" CUresult cuImportExternalMemory(CUexternalMemory* memory,
                                            const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* description) {
-  return EnterInContext(TWINMMU_HERE, {memory, description}, [&](DriverState& driver, Context&) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, {memory, description}, [&](DriverState& driver, Context&) {
     const Bytes size(description->size);
     if ((description->flags & ~kDedicated) != 0 || !IsZero(description->reserved)) {
       return ToResult(DriverCode::kInvalidValue);
@@ -81,7 +82,9 @@ extern "C" CUresult cuImportExternalMemory(CUexternalMemory* memory,
     if (size == Bytes(0)) return ToResult(DriverCode::kInvalidValue);
     const int descriptor = description->handle.fd;
     const absl::StatusOr<MemoryLabel> label = ReadLabel(descriptor);
-    if (!label.ok() || label->team_devices != 0) return ToResult(RefuseDescriptor(descriptor));
+    if (!label.ok() || label->team_devices != 0) {
+      return ToResult(RefuseDescriptor(site, descriptor));
+    }
     Records<ExternalMemory>::Prepared record(ExternalMemory{{}, label->size, size});
     ShareableHandle shareable;
     shareable.type = HandleType::kPosixFileDescriptor;

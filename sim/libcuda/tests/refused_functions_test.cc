@@ -1,17 +1,21 @@
 // Functions that the simulator does not have yet. The simulated driver is linked in: no other one
 // can be meant.
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/diagnostics.h"
+#include "api/sparse_arrays.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "third_party/cuda_abi/texture_abi.h"
 
 // As a program calls them: their parameters are never looked at.
 extern "C" int cuDeviceGetNvSciSyncAttributes(void* list, int device, int flags);
@@ -29,25 +33,38 @@ CUresult cuLibraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsig
 CUresult cuLibraryGetKernel(CUkernel*, CUlibrary, const char*);
 CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
 CUresult cuMemFree_v2(CUdeviceptr);
+CUresult cuMemPoolCreate(CUmemoryPool*, const CUmemPoolProps*);
+CUresult cuMemPoolDestroy(CUmemoryPool);
+CUresult cuMemPoolExportToShareableHandle(void*, CUmemoryPool, CUmemAllocationHandleType,
+                                          unsigned long long);
+CUresult cuImportExternalMemory(CUexternalMemory*, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*);
+CUresult cuTexObjectCreate(CUtexObject*, const CUDA_RESOURCE_DESC*, const CUDA_TEXTURE_DESC*,
+                           const CUDA_RESOURCE_VIEW_DESC*);
 }
 
 namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr CUresult kNotInitialized = 3;
 constexpr CUresult kNotSupported = 801;
 
-// The functions that the report says were refused.
-std::vector<std::string> Refused() {
+// What the report says was refused.
+std::vector<ReportedDiagnostic> Refusals() {
   const ReportMemory& memory = *Process::Get().report().memory();
   const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
-  std::vector<std::string> refused;
+  std::vector<ReportedDiagnostic> refusals;
   for (const ReportedDiagnostic& found : report.diagnostics) {
-    if (found.kind == DiagnosticKind::kFunctionNotSimulated) refused.push_back(found.place.call);
+    if (found.kind == DiagnosticKind::kFunctionNotSimulated) refusals.push_back(found);
   }
-  return refused;
+  return refusals;
+}
+std::vector<std::string> Refused() {
+  std::vector<std::string> functions;
+  for (const ReportedDiagnostic& found : Refusals()) functions.push_back(found.place.call);
+  return functions;
 }
 
 // One after the other: the first call is made before cuInit.
@@ -98,6 +115,85 @@ TEST(RefusedFunctionsTest, CooperativeLaunchesOnTwoDevicesAreRefused) {
   }
   EXPECT_THAT(Refused(), Contains("cuLaunchCooperativeKernelMultiDevice"));
   EXPECT_EQ(cuMemFree_v2(all), CUDA_SUCCESS);
+}
+
+// What is only refused for what it is passed.
+class RefusedPartsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    CUcontext context = nullptr;
+    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxPushCurrent_v2(context), CUDA_SUCCESS);
+    before_ = Refusals().size();
+  }
+
+  // That the report has one line more, with these words.
+  void ExpectNamed(const char* function, const char* part) const {
+    const std::vector<ReportedDiagnostic> refusals = Refusals();
+    ASSERT_EQ(refusals.size(), before_ + 1);
+    EXPECT_EQ(refusals.back().place.call, function);
+    EXPECT_THAT(refusals.back().words, HasSubstr(part));
+  }
+  static CUDA_ARRAY3D_DESCRIPTOR Pixels(ArrayFormat format, unsigned int flags) {
+    return {16, 16, 0, static_cast<CUarray_format>(format), 4, flags};
+  }
+
+ private:
+  size_t before_ = 0;
+};
+
+TEST_F(RefusedPartsTest, FormatsOfArrays) {
+  const CUDA_ARRAY3D_DESCRIPTOR compressed = Pixels(static_cast<ArrayFormat>(0x91), 0);
+  for (int i = 0; i < 3; ++i) {
+    CUarray array = nullptr;
+    EXPECT_EQ(cuArray3DCreate_v2(&array, &compressed), kNotSupported);
+  }
+  ExpectNamed("cuArray3DCreate", "arrays of format 0x91");
+}
+
+TEST_F(RefusedPartsTest, ArraysThatAreMappedLater) {
+  constexpr unsigned int kDeferredMapping = 0x80;
+  const CUDA_ARRAY3D_DESCRIPTOR deferred = Pixels(ArrayFormat::kUint8, kDeferredMapping);
+  CUmipmappedArray mipmap = nullptr;
+  EXPECT_EQ(cuMipmappedArrayCreate(&mipmap, &deferred, 2), kNotSupported);
+  ExpectNamed("cuMipmappedArrayCreate", "CUDA_ARRAY3D_DEFERRED_MAPPING");
+}
+
+TEST_F(RefusedPartsTest, ViewsOfBlocks) {
+  constexpr auto kBlocks = CUresourceViewFormat{0x19};
+  const CUDA_ARRAY3D_DESCRIPTOR descriptor = Pixels(ArrayFormat::kUint16, 0);
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_ARRAY;
+  ASSERT_EQ(cuArray3DCreate_v2(&resource.res.array.hArray, &descriptor), CUDA_SUCCESS);
+  const CUDA_TEXTURE_DESC sampling = {};
+  CUDA_RESOURCE_VIEW_DESC view = {};
+  view.format = kBlocks;
+  view.width = 64;
+  view.height = 64;
+  CUtexObject texture = 0;
+  EXPECT_EQ(cuTexObjectCreate(&texture, &resource, &sampling, &view), kNotSupported);
+  ExpectNamed("cuTexObjectCreate", "views of compressed blocks");
+  EXPECT_EQ(cuArrayDestroy(resource.res.array.hArray), CUDA_SUCCESS);
+}
+
+TEST_F(RefusedPartsTest, PoolsAsExternalMemory) {
+  CUmemPoolProps props = {};
+  props.allocType = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
+  props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  props.location.type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+  CUmemoryPool pool = nullptr;
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC description = {};
+  description.type = 1;  // CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD
+  description.size = 4096;
+  ASSERT_EQ(cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemPoolExportToShareableHandle(&description.handle.fd, pool, props.handleTypes, 0),
+            CUDA_SUCCESS);
+  CUexternalMemory memory = nullptr;
+  EXPECT_EQ(cuImportExternalMemory(&memory, &description), kNotSupported);
+  ExpectNamed("cuImportExternalMemory", "a pool as external memory");
+  EXPECT_EQ(close(description.handle.fd), 0);
+  EXPECT_EQ(cuMemPoolDestroy(pool), CUDA_SUCCESS);
 }
 
 }  // namespace

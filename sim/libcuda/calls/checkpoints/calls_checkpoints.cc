@@ -32,8 +32,7 @@ CUresult EnterOwnProcess(const CallSite& site, int pid, const Body& body) {
       return ToResult(DriverCode::kOperatingSystem);
     }
     if (pid != getpid()) {
-      return ToResult(
-          Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported));
+      return ToResult(NotSimulated(site, "checkpoints of other processes"));
     }
     const Process& process = Process::Get();
     if (process.driver() == nullptr || process.IsForked()) {
@@ -146,10 +145,7 @@ extern "C" CUresult cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs*
     if (args != nullptr) {
       if (!AreZero(args->reserved) || args->reserved1 != 0) return DriverCode::kInvalidValue;
       if (args->gpuPairsCount != 0 && args->gpuPairs == nullptr) return NullPointer(site);
-      // To other devices: not simulated.
-      if (args->gpuPairsCount != 0) {
-        return Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported);
-      }
+      if (args->gpuPairsCount != 0) return NotSimulated(site, "other devices than before");
     }
     return Change(CheckpointState::kCheckpointed, CheckpointState::kLocked);
   });

@@ -28,8 +28,7 @@ extern "C" CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* lis
       const absl::StatusOr<Kernel> second = KernelOf(driver, context, list[1].function);
       const bool same = first.ok() && second.ok() && first->device() == second->device();
       if (same) return ToResult(DriverCode::kInvalidDevice);
-      return ToResult(
-          Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported));
+      return ToResult(NotSimulated(site, "launches on several devices"));
     }
     const CUDA_LAUNCH_PARAMS& launch = list[0];
     if (ToNumber(launch.hStream) <= kLastDefaultStream) return ToResult(DriverCode::kInvalidHandle);
