@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,25 @@ struct Function {
   std::vector<std::string> forms;
   int version = 0;  // that brought it
 };
+
+// Modelled, and refuse whatever they are passed: what they need, no profile has. A driver without
+// it does the same.
+constexpr const char* kRefusing[] = {
+    "cuDeviceGetLuid",
+    "cuMemBatchDecompressAsync",
+    "cuArrayGetMemoryRequirements",
+    "cuMipmappedArrayGetMemoryRequirements",
+    "cuArrayGetPlane",
+    "cuImportExternalSemaphore",
+    "cuSignalExternalSemaphoresAsync",
+    "cuWaitExternalSemaphoresAsync",
+    "cuDestroyExternalSemaphore",
+    "cuProfilerInitialize",
+};
+
+bool Refuses(const Function& function) {
+  return std::count(std::begin(kRefusing), std::end(kRefusing), function.name) != 0;
+}
 
 constexpr int kVersion = 13000;  // of the library that is documented
 
@@ -56,7 +76,8 @@ std::string FunctionsDocument() {
   const std::vector<Function> functions = Functions();
   std::string rows;
   for (const Function& function : functions) {
-    absl::StrAppend(&rows, "| `", function.name, "` | ", NameOf(function.support), " | ",
+    absl::StrAppend(&rows, "| `", function.name, "` | ", NameOf(function.support),
+                    Refuses(function) ? ", refuses" : "", " | ",
                     absl::StrJoin(function.forms, ", "), " |\n");
   }
   const auto is_later = [](const Function& function) { return function.version > kVersion; };
@@ -70,7 +91,11 @@ std::string FunctionsDocument() {
       "# The functions of the driver\n\nThe simulated `libcuda.so.1` exports all ",
       static_cast<std::ptrdiff_t>(functions.size()) - later,
       " functions of CUDA 13.0, in all their forms:\n\n* ", count(Support::kModelled),
-      " are **modelled**: they do what the documentation says, on simulated memory;\n* ",
+      " are **modelled**: they do what the documentation says, on simulated memory. ",
+      std::count_if(functions.begin(), functions.end(), Refuses),
+      " of them need\n  what no simulated machine has, such as Windows, external semaphores or an "
+      "engine that decompresses,\n  and refuse whatever they are passed, as drivers do without it "
+      "(\"modelled, refuses\");\n* ",
       count(Support::kDeclared),
       " are **declared**: they take no part in memory. They are accepted where a driver accepts "
       "them,\n  without effect, and what they set can be read back;\n* ",
