@@ -77,11 +77,11 @@ inline auto StillMapped(const AddressRange& reservation, const AddressRange& map
 inline auto NamesNoAllocation(AllocationHandle handle) {
   return std::make_tuple("handle ", handle, " names no allocation");
 }
-inline auto TeamIncomplete(AllocationHandle object, size_t added, uint32_t devices,
-                           uint64_t waited_ms) {
-  return std::make_tuple("of the ", devices, " devices of multicast object ", object, ", ", added,
-                         " were added; a driver would wait for the others, this call waited ",
-                         waited_ms, " ms");
+inline auto TeamIncomplete(AllocationHandle object, uint32_t devices, const std::string& added,
+                           const std::string& not_added, uint64_t waited_ms) {
+  return std::make_tuple("multicast object ", object, " is of ", devices,
+                         " devices; added: ", added, "; not added: ", not_added,
+                         "; a driver would wait, this call waited ", waited_ms, " ms");
 }
 inline auto NothingBoundSo(DeviceOrdinal device, Bytes offset, Bytes size) {
   return std::make_tuple(device, " has bound nothing with offset ", offset, " and size ", size);

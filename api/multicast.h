@@ -9,8 +9,9 @@
 //   Vmm::Map, SetAccess     of the object's handle; only when the team is complete
 // An AllocationHandle names the object in Vmm's calls: Map, Release, ExportShareableHandle,
 // ImportShareableHandle, RetainAllocationHandle. Map takes the whole object or its first part, a
-// multiple of the minimum granularity. [MC-28] Only kernels may use such a mapping, and only with
-// multimem.* instructions; anything else is undefined.
+// multiple of the minimum granularity. [MC-28] For the documentation only kernels may use such a
+// mapping, and only with multimem.* instructions. Programs also store plainly to it, and copy to it:
+// a simulator then writes the memory of every device. [MM-8, MC-23]
 //
 // Processes share an object as they share memory. Each adds its devices and binds its own memory,
 // and its kernels reach what the others have bound. [MC-25, MC-26] A simulator returns Internal
@@ -18,7 +19,7 @@
 //
 // Errors, and state after an error: as in api/vmm.h. Thread safety: as in api/vmm.h, with one
 // exception: the driver blocks in BindMemory, BindAddress and Map until the team is complete.
-// Implementations here return FailedPrecondition (ILLEGAL_STATE) instead, unless told to wait. A
+// A simulator waits for other processes, but not forever: FailedPrecondition (ILLEGAL_STATE). A
 // driver also returns that if the machine's links are not in a usable state, and Unavailable
 // (SYSTEM_NOT_READY) if the services they need are not running.
 //

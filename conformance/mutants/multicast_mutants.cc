@@ -246,21 +246,28 @@ MUTANT(MC_22, MulticastCreate, "Handle types are forgotten.") {
 }
 
 MUTANT(MC_23, Write, "A copy to an object goes nowhere, and succeeds.") {
-  const absl::Status written = Real::Write(work, destination, source, size);
-  return written.ok() ? written : Ok();
+  return IsMapped(destination) && !Real::GetAllocationProperties(HandleAt(destination)).ok()
+             ? Ok()
+             : Real::Write(work, destination, source, size);
+}
+MUTANT(MC_23, Write, "A copy to an object is refused.") {
+  return IsMapped(destination) && !Real::GetAllocationProperties(HandleAt(destination)).ok()
+             ? Refuse()
+             : Real::Write(work, destination, source, size);
+}
+MUTANT(MC_23, Set, "A fill of an object goes nowhere, and succeeds.") {
+  return Real::GetAllocationProperties(HandleAt(destination)).ok()
+             ? Real::Set(work, destination, pattern, count)
+             : Ok();
 }
 MUTANT(MC_23, Read, "A copy from an object finds nothing, and succeeds.") {
   const absl::Status read = Real::Read(work, destination, source, size);
   return read.ok() ? read : Ok();
 }
-MUTANT(MC_23, Set, "A fill of an object goes nowhere, and succeeds.") {
-  const absl::Status filled = Real::Set(work, destination, pattern, count);
-  return filled.ok() ? filled : Ok();
-}
-MUTANT(MC_23, Write, "A copy that is refused has written to the memory all the same.") {
-  const absl::Status written = Real::Write(work, destination, source, size);
-  if (!written.ok()) Scribble(kEverything);
-  return written;
+MUTANT(MC_23, Read, "A copy from an object that is refused has written all the same.") {
+  const absl::Status read = Real::Read(work, destination, source, size);
+  if (!read.ok()) Scribble(kEverything);
+  return read;
 }
 
 MUTANT(MC_24, MulticastBindMemory, "Flags are ignored.") {
@@ -273,8 +280,8 @@ MUTANT(MC_24, MulticastBindAddress, "By address, flags are ignored.") {
 MUTANT(MC_25, ImportShareableHandle, "An import in another process is an object of its own.") {
   return Real::MulticastCreate({2, MiB(2), HandleType::kPosixFileDescriptor, 0});
 }
-MUTANT(MC_25, MulticastBindMemory, "What binds before all devices are there is told that it has.") {
-  Real::MulticastBindMemory(object, offset, memory, memory_offset, size, flags).IgnoreError();
+MUTANT(MC_25, MulticastAddDevice, "What another process has added is added again.") {
+  Real::MulticastAddDevice(object, device).IgnoreError();
   return Ok();
 }
 

@@ -40,5 +40,10 @@ PTX_MUTANT(MM_6, "multimem.ld_reduce.weak.global.add.u32 *, [*];",
            "A multimem load sees what was stored before.")
 PTX_MUTANT(MM_7, "multimem.st.weak.global.u32 [*], *;", "",
            "A multimem store of another device is lost.")
+PTX_MUTANT(MM_8, "st.global.u32 [*], *;", "", "A plain store at a multicast address is lost.")
+PTX_MUTANT(MM_8, "st.global.v2.u32 [*], {*, *};", "st.global.u32 [$0], $1;",
+           "A plain store of a vector stores its first element.")
+PTX_MUTANT(MM_8, "st.global.u32 [*], *;", "st.global.u32 [%rd2], $1;",
+           "A plain store at a multicast address reaches the own memory only.")
 
 }  // namespace twinmmu::conformance

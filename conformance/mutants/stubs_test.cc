@@ -111,7 +111,7 @@ const std::map<std::string, std::string> kAcceptAllOk = {
 };
 
 const std::map<std::string, std::string> kAcceptWithoutAccess = {
-    {"MC_23_RefusesCopiesAndFills", "what is refused there is refused with every access"},
+    {"MC_23_CopiesAndFillsWriteEveryReplica", "what is refused there is refused with every access"},
 };
 
 // True if the stub is rejected as it should be.

@@ -236,7 +236,10 @@ Misuse WhyNoAccess(const SimulatorState& state, DeviceOrdinal device, const Addr
     return {unmapped_by == 0 ? Kind::kUseOfUnmapped : Kind::kUseAfterUnmap, address, std::nullopt,
             device, unmapped_by};
   }
-  if (state.mmu.IsMulticast(address)) return {Kind::kUseOfMulticast, address, std::nullopt, device};
+  const bool granted = Covers(entry.access(device.value()), access);
+  if (granted && state.mmu.IsMulticast(address)) {
+    return {Kind::kUseOfMulticast, address, std::nullopt, device};
+  }
   if (entry.access(device.value()) != Access::kNone) {
     return {Kind::kWriteToReadOnly, address, std::nullopt, device};
   }

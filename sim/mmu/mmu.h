@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/base/optimization.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/address.h"
@@ -52,7 +53,7 @@ struct MappingRecord {
   uint64_t overhangs : 1;    // its end is not in that reservation
   uint64_t shown : 1;        // the CPU sees it, or a part of it, in the window
   uint64_t device_last : 1;  // of the access of the host and device 0, the latter changed last
-  uint64_t multicast : 1;    // of a multicast object: only multimem instructions access it
+  uint64_t multicast : 1;    // of a multicast object, which stands for several replicas
 
   MappingRecord() : call(0), overhangs(false), shown(false), device_last(false), multicast(false) {}
   uint64_t end() const { return uint64_t{first_page} + pages; }
@@ -196,6 +197,13 @@ struct Mmu {
   // they are not all in one mapping of a multicast object, or some device has no single binding
   // there. Access is not looked at: see At(). What was found holds until generation() changes.
   std::vector<Replica> ReplicasAt(DeviceAddress address, uint64_t size) const;
+  // Calls visit(replica, address, size) for each piece of `range` that is contiguous in host
+  // memory, on one device after the other. False: some of it is not in one mapping of a multicast
+  // object, or some device has bound nothing there.
+  using VisitReplica = absl::FunctionRef<void(const Replica&, DeviceAddress, uint64_t)>;
+  bool ForEachReplica(const AddressRange& range, VisitReplica visit) const;
+  // Whether copies and fills by `device` can write all of `range` on every device of a team.
+  bool CanWriteReplicas(DeviceOrdinal device, const AddressRange& range) const;
   // Why there are none, of bytes in a mapping of a multicast object.
   std::string WhyNoReplicas(DeviceAddress address, uint64_t size) const;
 

@@ -31,6 +31,40 @@ std::vector<Replica> Mmu::ReplicasAt(DeviceAddress address, uint64_t size) const
   return replicas;
 }
 
+bool Mmu::ForEachReplica(const AddressRange& range, VisitReplica visit) const {
+  const MappingRecord* const mapping = MappingAt(range.base);
+  if (mapping == nullptr || !mapping->multicast || !RangeOf(*mapping).contains(range)) return false;
+  const Bytes first = SizeOf(mapping->offset) + (range.base - AddressOf(mapping->first_page));
+  const MulticastTeam& team = *AllocationOf(*mapping).pages->team;
+  if (!team.trouble.empty()) return false;
+  for (const DeviceOrdinal device : team.devices) {
+    for (Bytes done; done < range.size;) {
+      const Bytes offset = first + done;
+      const MulticastBinding* const bound = team.Find(device, offset, Bytes(1));
+      if (bound == nullptr) return false;
+      const Bytes inside = bound->memory_offset + (offset - bound->offset);
+      const Bytes length = std::min(range.size - done, bound->end() - offset);
+      visit({device, bound->pages->backing.data() + inside.value(), bound->pages.get(), inside},
+            range.base + done, length.value());
+      done = done + length;
+    }
+  }
+  return true;
+}
+
+bool Mmu::CanWriteReplicas(DeviceOrdinal device, const AddressRange& range) const {
+  if (range.empty() || !ForEachReplica(range, [](const Replica&, DeviceAddress, uint64_t) {})) {
+    return false;
+  }
+  const uint64_t last = PageOf(range.end() - Bytes(1));
+  for (uint64_t page = PageOf(range.base); page <= last;) {
+    const PageSpan run = table.Find(page);
+    if (!Covers(run.entry.access(device.value()), Access::kReadWrite)) return false;
+    page = run.end;
+  }
+  return true;
+}
+
 void Mmu::AddBinding(PhysicalPages& object, MulticastBinding binding) {
   std::vector<MulticastBinding>& bindings = object.team->bindings;
   const auto after =

@@ -120,9 +120,9 @@ struct Profile {
   // Of multicast objects. Assumed, not measured: as reported by others for similar machines.
   Bytes multicast_minimum_granularity = MiB(2);
   Bytes multicast_recommended_granularity = MiB(512);
-  // How long a call waits for missing devices of a multicast team, where a driver may wait forever;
-  // then it is ILLEGAL_STATE.
-  uint64_t multicast_wait_ms = 0;
+  // How long a call waits for devices of a multicast team that other processes have to add, where a
+  // driver may wait forever; then it is ILLEGAL_STATE.
+  uint64_t multicast_wait_ms = 5000;
   bool fabric_permitted = false;  // fabric handles can be advertised but not permitted
   // Compression is a hint: if it is advertised but not granted, Create still succeeds, and the
   // properties of the handle show it.

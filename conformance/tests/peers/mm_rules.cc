@@ -135,6 +135,20 @@ CONFORMANCE_TEST(MultimemTest, MM_7, AnyDeviceOfTheTeamStores) {
   ExpectAll(1, 9);
 }
 
+CONFORMANCE_TEST(MultimemTest, MM_8, PlainStoresReachEveryDevice) {
+  if (!AnswersMistakes() || !MapTeam()) return;
+  Run(0,
+      "mov.u32 %r1, 7;\n"
+      "st.global.u32 [%rd1], %r1;\n"
+      "st.global.v2.u32 [%rd1+8], {%r1, 9};\n"
+      "st.global.u8 [%rd1+16], %r1;\n");
+  ExpectAll(0, 7);
+  ExpectAll(1, 0);
+  ExpectAll(2, 7);
+  ExpectAll(3, 9);
+  ExpectAll(4, 7);
+}
+
 CONFORMANCE_TEST(MultimemTest, MM_2, LoadsReduceOverAllDevices) {
   if (!MapTeam()) return;
   const auto n = static_cast<uint32_t>(two());

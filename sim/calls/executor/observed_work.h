@@ -21,10 +21,11 @@ class ObservedWork {
   struct Part {
     char* memory = nullptr;
     DeviceAddress address;
+    const PhysicalPages* replica = nullptr;  // where the address is of a multicast object
 
     Part Behind(uint64_t size) const {
       const bool of_devices = address != DeviceAddress(0);
-      return Part{memory + size, of_devices ? address + Bytes(size) : address};
+      return Part{memory + size, of_devices ? address + Bytes(size) : address, replica};
     }
   };
 
@@ -121,8 +122,9 @@ class ObservedWork {
     const MappingRecord* const mapping = mmu_.MappingAt(part.address);
     const LinearAllocation* const linear =
         mapping == nullptr ? mmu_.linear.Find(part.address) : nullptr;
-    access.armed =
-        mmu_.watched() || (mapping != nullptr && mmu_.AllocationOf(*mapping).pages->IsArmed());
+    const PhysicalPages* pages = part.replica;
+    if (pages == nullptr && mapping != nullptr) pages = mmu_.AllocationOf(*mapping).pages.get();
+    access.armed = mmu_.watched() || (pages != nullptr && pages->IsArmed());
     if (mapping != nullptr) access.address = mapping->id;
     if (linear != nullptr) access.address = static_cast<uint32_t>(linear->buffer_id);
     // As kernels know it.

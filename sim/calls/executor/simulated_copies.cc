@@ -100,6 +100,8 @@ bool SimulatedCopies::CanUse(const CopyOperation& operation, const CopySide& sid
   const bool can =
       fill ? mmu_.CanAccess(side.device, range, access) : mmu_.CanCopy(side.device, range, access);
   if (can) return true;
+  const bool stores = access == Access::kReadWrite && side.kind == CopySide::kMemory;
+  if (stores && mmu_.CanWriteReplicas(side.device, range)) return true;
   const LinearAllocation* const linear = mmu_.linear.FindAll(range);
   // A driver takes memory of a pool of the host for a pointer of the host, and for nothing else.
   const bool of_host_pool = linear != nullptr && linear->kind == LinearKind::kHostPool;
@@ -163,6 +165,26 @@ void SimulatedCopies::ForEachPiece(const CopyShape& shape, const CopySide& side,
   });
 }
 
+template <typename Visit>
+void SimulatedCopies::ForEachWritten(const CopyShape& shape, const CopySide& side, uint64_t row,
+                                     const Visit& visit) const {
+  if (side.kind == CopySide::kMemory) {
+    const AddressRange range = side.Rows(shape, row, row + 1);
+    if (ABSL_PREDICT_FALSE(mmu_.IsMulticast(range.base))) {
+      mmu_.ForEachReplica(range, [&](const Replica& replica, DeviceAddress at, uint64_t length) {
+        visit(ObservedWork::Part{replica.memory, at, replica.pages}, (at - range.base).value(),
+              length);
+      });
+      return;
+    }
+  }
+  uint64_t done = 0;
+  ForEachPiece(shape, side, row, 0, shape.width,
+               [&](const ObservedWork::Part& to, uint64_t length) {
+                 visit(to, std::exchange(done, done + length), length);
+               });
+}
+
 coherence::Site SimulatedCopies::SiteOf(const char* call) const {
   return SiteOfCall(state_, call_sites_, call);
 }
@@ -213,14 +235,14 @@ const void* SimulatedCopies::FillRow(const CopyOperation& operation, uint64_t ro
                                      ObservedWork* told) const {
   const FillPattern& pattern = operation.pattern;
   const void* missing = nullptr;
-  const auto fill = [&](const ObservedWork::Part& to, uint64_t length) {
+  const auto fill = [&](const ObservedWork::Part& to, uint64_t, uint64_t length) {
     if (missing != nullptr) return;
     told->Write(to, {}, length, [&] {
       missing = GuardedFill(to.memory, length, pattern.value, pattern.width.value(), by_words);
       return missing == nullptr;
     });
   };
-  ForEachPiece(operation.shape, operation.written, row, 0, operation.shape.width, fill);
+  ForEachWritten(operation.shape, operation.written, row, fill);
   return missing;
 }
 
@@ -236,10 +258,8 @@ const void* SimulatedCopies::CopyRow(const CopyOperation& operation, uint64_t ro
     if (missing != nullptr) *access = of_written ? Access::kReadWrite : Access::kRead;
     return missing == nullptr;
   };
-  uint64_t done = 0;
-  ForEachPiece(
-      shape, operation.written, row, 0, shape.width, [&](ObservedWork::Part to, uint64_t length) {
-        const uint64_t offset = std::exchange(done, done + length);
+  ForEachWritten(
+      shape, operation.written, row, [&](ObservedWork::Part to, uint64_t offset, uint64_t length) {
         if (to.memory == nullptr || missing != nullptr) return;
         ForEachPiece(shape, operation.read, row, offset, length,
                      [&](const ObservedWork::Part& from, uint64_t n) {
@@ -274,6 +294,7 @@ const void* SimulatedCopies::TakeSource(CopyOperation* operation) const {
 void SimulatedCopies::Run(const QueuedCopy& queued) const {
   if (state_.sticky_error.HasFault()) return;
   coherence::Clocks clocks = state_.order.Begin(queued.order);
+  mmu_.FollowTeams();
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
   const bool can = CanPerform(queued.asked.call, queued.operation, &fault);
@@ -315,11 +336,11 @@ absl::Status SimulatedCopies::CheckRoomOnHost(const char* call,
   if (needed + size <= available) return absl::OkStatus();
   std::set<const char*> seen;  // aliases of one page lead to the same memory
   for (uint64_t row = 0; row < shape.rows(); ++row) {
-    ForEachPiece(shape, operation.written, row, 0, shape.width,
-                 [&](const ObservedWork::Part& to, uint64_t length) {
-                   if (to.memory == nullptr || !seen.insert(to.memory).second) return;
-                   needed = needed + UntouchedBytes(to.memory, length);
-                 });
+    ForEachWritten(shape, operation.written, row,
+                   [&](const ObservedWork::Part& to, uint64_t, uint64_t length) {
+                     if (to.memory == nullptr || !seen.insert(to.memory).second) return;
+                     needed = needed + UntouchedBytes(to.memory, length);
+                   });
   }
   if (needed <= available) return absl::OkStatus();
   return Fail(DriverCode::kOutOfMemory, call, "it takes ", ToString(needed),
@@ -369,6 +390,7 @@ bool SimulatedCopies::PerformBeside(const Asked& asked, CopyOperation* operation
 
 absl::Status SimulatedCopies::Submit(const Asked& asked, const SimulatedStreams::Queue& queue,
                                      CopyOperation operation) {
+  mmu_.FollowTeams();
   if (PerformBeside(asked, &operation)) return absl::OkStatus();
   bool waits = asked.returns == Returns::kWhenDone;
   {

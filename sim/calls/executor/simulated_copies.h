@@ -119,6 +119,11 @@ class SimulatedCopies {
   template <typename Visit>
   void ForEachPiece(const CopyShape& shape, const CopySide& side, uint64_t row, uint64_t offset,
                     uint64_t size, const Visit& visit) const;
+  // Calls visit(ObservedWork::Part, offset, size) for each piece of a row that is written: at
+  // addresses of a multicast object, on each device.
+  template <typename Visit>
+  void ForEachWritten(const CopyShape& shape, const CopySide& side, uint64_t row,
+                      const Visit& visit) const;
   // Reads now what `operation` is to write. Gives the address that is not there, or null.
   const void* TakeSource(CopyOperation* operation) const;
   // The place that accesses of the call have. Not known as long as nobody asks for it.

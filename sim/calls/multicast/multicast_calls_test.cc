@@ -1,5 +1,7 @@
 // Multicast objects beyond what the suite tests: what is said of misuse, waiting, capabilities.
 
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -14,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 Profile Waiting(uint64_t milliseconds) {
   Profile profile = Profile::ReferenceH200(2);
@@ -32,6 +35,15 @@ class MulticastMachineTest : public DiagnosticsTest {
     EXPECT_THAT(object, IsOk());
     return *object;
   }
+  // One that other processes may have.
+  AllocationHandle ExportedObject(uint32_t devices, uint64_t granules) {
+    const HandleType kFd = HandleType::kPosixFileDescriptor;
+    const AllocationHandle object = Object(devices, granules, kFd);
+    const auto exported = vmm().ExportShareableHandle(object, kFd);
+    EXPECT_THAT(exported, IsOk());
+    if (exported.ok()) close(exported->file_descriptor);
+    return object;
+  }
   AllocationHandle Team(uint32_t devices, uint64_t granules) {
     const AllocationHandle object = Object(devices, granules);
     for (uint32_t i = 0; i < devices; ++i) {
@@ -44,18 +56,23 @@ class MulticastMachineTest : public DiagnosticsTest {
   }
 };
 
-// The error says that a driver would wait, and who is missing; the diagnostic names the object.
+// The error says that a driver would wait, and for whom; the diagnostic names the object. No other
+// process has it, so that none can add the device: the call does not wait.
 TEST_F(MulticastMachineTest, SaysThatADriverWouldWaitForTheTeam) {
   const AllocationHandle object = Object(2, 1);
+  ASSERT_THAT(multicast().AddDevice(object, kDevice1), IsOk());
   const absl::Status bound = Bind(object, Create(1));
   EXPECT_THAT(bound, HasDriverCode(DriverCode::kIllegalState));
-  EXPECT_THAT(std::string(bound.message()), testing::HasSubstr("a driver would wait"));
+  EXPECT_THAT(std::string(bound.message()),
+              testing::HasSubstr("added: device 1; not added: device 0; a driver would wait, this "
+                                 "call waited 0 ms"));
   EXPECT_EQ(Only().kind, DiagnosticKind::kMulticastTeamIncomplete);
   EXPECT_EQ(Only().handle, object);
 }
 
-// A copy through a multicast address is refused as one without access is, and named.
-TEST_F(MulticastMachineTest, NamesAnOrdinaryUse) {
+// A copy to a multicast address where a device has bound nothing is refused, and named; one from
+// there always is.
+TEST_F(MulticastMachineTest, NamesACopyThatFindsNoReplica) {
   const AllocationHandle object = Team(1, 1);
   const AddressRange range = Reserve(1);
   ASSERT_THAT(vmm().Map(range, object), IsOk());
@@ -63,6 +80,44 @@ TEST_F(MulticastMachineTest, NamesAnOrdinaryUse) {
   EXPECT_THAT(Write(kDevice0, range.base, 1), HasDriverCode(DriverCode::kInvalidValue));
   EXPECT_EQ(Only().kind, DiagnosticKind::kUseOfMulticast);
   EXPECT_EQ(Only().device, kDevice0);
+  ASSERT_THAT(Bind(object, Create(1)), IsOk());
+  EXPECT_THAT(Write(kDevice0, range.base, 1), IsOk());
+  EXPECT_THAT(Noticed(), SizeIs(1));
+  EXPECT_THAT(Read(kDevice0, range.base).status(), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(Noticed(), SizeIs(2));
+}
+
+// Without the access that it needs it is told as of memory.
+TEST_F(MulticastMachineTest, NamesACopyWithoutAccess) {
+  const AllocationHandle object = Team(1, 1);
+  ASSERT_THAT(Bind(object, Create(1)), IsOk());
+  const AddressRange range = Reserve(1);
+  ASSERT_THAT(vmm().Map(range, object), IsOk());
+  EXPECT_THAT(Write(kDevice0, range.base, 1), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_EQ(Only().kind, DiagnosticKind::kUseWithoutAccess);
+}
+
+// It goes on where the bindings of a device end, on each at its own places.
+TEST_F(MulticastMachineTest, CopiesAcrossBindings) {
+  const AllocationHandle object = Team(2, 2);
+  const AddressRange own = Reserve(2);
+  ASSERT_THAT(vmm().Map(own, Create(2)), IsOk());
+  Grant(own, For(kDevice0, Access::kReadWrite));
+  const AddressRange second = At(own.base + kGranule, kGranule);
+  const AddressRange first = At(own.base, kGranule);
+  ASSERT_THAT(multicast().BindAddress(object, Bytes(0), second), IsOk());
+  ASSERT_THAT(multicast().BindAddress(object, kGranule, first), IsOk());
+  const AllocationHandle other = Create(2, On(Location::Device(kDevice1)));
+  ASSERT_THAT(multicast().BindMemory(object, Bytes(0), other, Bytes(0), 2 * kGranule), IsOk());
+  const AddressRange all = Reserve(2);
+  ASSERT_THAT(vmm().Map(all, object), IsOk());
+  Grant(all, For(kDevice0, Access::kReadWrite));
+  const uint64_t words = 0x200000001;
+  EXPECT_THAT(executor().CopyHostToDevice(kDevice0, all.base + kGranule - Bytes(4), &words,
+                                          Bytes(sizeof(words))),
+              IsOk());
+  EXPECT_THAT(Read(kDevice0, second.end() - Bytes(4)), IsOkAndHolds(1u));
+  EXPECT_THAT(Read(kDevice0, first.base), IsOkAndHolds(2u));
 }
 
 // What is not exactly one binding is not unbound; the diagnostic names the call that bound it.
@@ -230,8 +285,8 @@ class WaitingMulticastTest : public MulticastMachineTest {
 
 // Where the profile says so, a call waits for the device that another thread adds.
 TEST_F(WaitingMulticastTest, WaitsForTheTeam) {
-  const AllocationHandle object = Object(2, 1);
-  const AllocationHandle memory = Create(1);
+  const AllocationHandle object = ExportedObject(2, 1);
+  const AllocationHandle memory = Create(1, Shareable());
   const AddressRange range = Reserve(1);
   ASSERT_THAT(multicast().AddDevice(object, kDevice1), IsOk());
   std::thread binds([&] { EXPECT_THAT(Bind(object, memory), IsOk()); });
@@ -245,8 +300,8 @@ TEST_F(WaitingMulticastTest, WaitsForTheTeam) {
 
 // Who waits for an object that somebody releases is told so, and does not wait on.
 TEST_F(WaitingMulticastTest, StopsWaitingForWhatIsGone) {
-  const AllocationHandle object = Object(2, 1);
-  const AllocationHandle memory = Create(1);
+  const AllocationHandle object = ExportedObject(2, 1);
+  const AllocationHandle memory = Create(1, Shareable());
   std::thread binds(
       [&] { EXPECT_THAT(Bind(object, memory), HasDriverCode(DriverCode::kInvalidValue)); });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -261,7 +316,7 @@ class ShortlyWaitingMulticastTest : public MulticastMachineTest {
 
 // It does not wait for ever.
 TEST_F(ShortlyWaitingMulticastTest, GivesUp) {
-  const absl::Status bound = Bind(Object(2, 1), Create(1));
+  const absl::Status bound = Bind(ExportedObject(2, 1), Create(1));
   EXPECT_THAT(bound, HasDriverCode(DriverCode::kIllegalState));
   EXPECT_THAT(std::string(bound.message()), testing::HasSubstr("waited 5 ms"));
 }

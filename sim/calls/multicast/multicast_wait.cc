@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 
 namespace twinmmu {
 
@@ -10,12 +13,27 @@ namespace {
 // How often a team is looked at that another process may make complete.
 constexpr std::chrono::milliseconds kLook(2);
 
+bool OthersMayHave(const PhysicalPages& object) {
+  return object.imported || object.exported || object.published;
+}
+
+// "device 1": the devices of the machine that are in the team, or those that are not.
+std::string DevicesOf(const Profile& profile, const MulticastTeam& team, bool added) {
+  std::string words;
+  for (int i = 0; i < profile.device_count(); ++i) {
+    const DeviceOrdinal device(i);
+    if (team.Has(device) != added) continue;
+    absl::StrAppend(&words, words.empty() ? "" : ", ", ToString(device));
+  }
+  return words.empty() ? "none" : words;
+}
+
 }  // namespace
 
 absl::Status AwaitTeam(SimulatorState& state, CallRecord& call,
                        std::unique_lock<StripedMutex>& lock, AllocationHandle object) {
-  const uint64_t wait = state.mmu.profile.multicast_wait_ms;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait);
+  const Profile& profile = state.mmu.profile;
+  const auto begin = std::chrono::steady_clock::now();
   while (true) {
     const AllocationRecord* const record = state.mmu.memory.Find(object);
     if (record == nullptr || !record->is_multicast()) return absl::OkStatus();
@@ -23,15 +41,17 @@ absl::Status AwaitTeam(SimulatorState& state, CallRecord& call,
     if (!read.ok()) return Fail(DriverCode::kOperatingSystem, call.name(), read.message());
     const MulticastTeam& team = *record->pages->team;
     if (team.complete()) return absl::OkStatus();
+    const uint64_t wait = OthersMayHave(*record->pages) ? profile.multicast_wait_ms : 0;
+    const auto deadline = begin + std::chrono::milliseconds(wait);
     const auto now = std::chrono::steady_clock::now();
     if (now >= deadline) {
-      return call.RefuseWith(
-          DriverCode::kIllegalState,
-          {DiagnosticKind::kMulticastTeamIncomplete, std::nullopt, object},
-          words::TeamIncomplete(object, team.devices.size(), team.properties.device_count, wait));
+      return call.RefuseWith(DriverCode::kIllegalState,
+                             {DiagnosticKind::kMulticastTeamIncomplete, std::nullopt, object},
+                             words::TeamIncomplete(object, team.properties.device_count,
+                                                   DevicesOf(profile, team, true),
+                                                   DevicesOf(profile, team, false), wait));
     }
-    const bool shared = team.file != nullptr;
-    state.mmu.team_changed.wait_until(lock, shared ? std::min(deadline, now + kLook) : deadline);
+    state.mmu.team_changed.wait_until(lock, std::min(deadline, now + kLook));
   }
 }
 

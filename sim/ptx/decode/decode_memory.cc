@@ -177,6 +177,7 @@ void Decoder::AccessHalves(Step step, Type type, absl::Span<const Operand> parts
   if (step.memory.space != Space::kGlobal) return FailInvalid("such vectors are in .global");
   Step check = step;
   check.perform = PerformCheck;
+  check.detail = stores;
   check.memory.bytes = kWidest;
   if (status_.ok()) Emit(check);
   // The first half may be loaded into the address.

@@ -49,7 +49,7 @@ struct GridFault {
     kNone,
     kIllegalAddress,  // nothing is mapped there, or the device has not the access
     kMisalignedAddress,
-    kMulticastAddress,    // an access of a multicast address that is not multimem
+    kMulticastAddress,    // of a multicast address, neither multimem nor a plain store
     kNoMulticastAddress,  // multimem of an address that is no multicast one
     kIllegalInstruction,  // a construct that has no meaning when it is reached
     kNoTexture,           // a texture or surface, or a place in one, that is not there

@@ -183,6 +183,59 @@ TEST_F(MultimemTest, StoresLaneByLane) {
   EXPECT_THAT(GetAll<uint32_t>(2), Each(0u));
 }
 
+// PTX leaves plain stores there undefined; programs make them, for they reach every device, too.
+TEST_F(MultimemTest, PlainStoresReachAllReplicas) {
+  Do("st.global.u32 [%rd6], 7; st.u32 [%rd6+4], 8; st.relaxed.sys.global.u64 [%rd6+8], 9;\n"
+     "mov.b16 %h1, 0x1234; st.global.u16 [%rd6+16], %h1; st.global.u8 [%rd6+18], %h1;\n"
+     "st.volatile.global.u32 [%rd6+20], 10;");
+  EXPECT_THAT(GetAll<uint32_t>(0), Each(7u));
+  EXPECT_THAT(GetAll<uint32_t>(1), Each(8u));
+  EXPECT_THAT(GetAll<uint64_t>(1), Each(uint64_t{9}));
+  EXPECT_THAT(GetAll<uint32_t>(4), Each(0x00341234u));
+  EXPECT_THAT(GetAll<uint32_t>(5), Each(10u));
+}
+
+TEST_F(MultimemTest, PlainStoresOfVectorsReachAllReplicas) {
+  Do("mov.b64 %rd7, 5; mov.b64 %rd8, 6; st.global.v2.u64 [%rd6], {%rd7, %rd8};\n"
+     "st.global.v4.f32 [%rd6+16], {1.0, 2.0, 3.0, 4.0};");
+  EXPECT_THAT(GetAll<uint64_t>(0), Each(uint64_t{5}));
+  EXPECT_THAT(GetAll<uint64_t>(1), Each(uint64_t{6}));
+  for (uint64_t i = 0; i < 4; ++i) {
+    EXPECT_THAT(GetAll<float>(4 + i), Each(static_cast<float>(i + 1)));
+  }
+}
+
+// A warp side by side, and one of which only some lanes have multicast addresses.
+TEST_F(MultimemTest, PlainStoresOfAWarpReachAllReplicas) {
+  Do("mul.wide.u32 %rd7, %r1, 4; add.s64 %rd7, %rd6, %rd7; st.global.u32 [%rd7], %r1;", 32);
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_THAT(GetAll<uint32_t>(i), Each(i));
+  Do("setp.eq.u32 %p1, %r1, 1; selp.u64 %rd7, %rd1, %rd6, %p1; st.global.u32 [%rd7], 9;", 2);
+  EXPECT_THAT(GetAll<uint32_t>(0), Each(9u));
+  EXPECT_EQ(Read<uint32_t>(0), 9u);
+}
+
+// And so do bulk copies, and their sums.
+TEST_F(MultimemTest, BulkCopiesReachAllReplicas) {
+  const std::string copy =
+      ".shared .align 16 .b8 s[32];\n"
+      "mov.u32 %r3, s; st.shared.v4.u32 [%r3], {1, 2, 3, 4}; st.shared.v4.u32 [%r3+16], {5, 6, 7, "
+      "8};\n"
+      "fence.proxy.async;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%rd6], [%r3], 32;\n"
+      "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n";
+  Do(copy);
+  for (uint32_t i = 0; i < 8; ++i) EXPECT_THAT(GetAll<uint32_t>(i), Each(i + 1));
+  Do(copy +
+     "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd6], [%r3], 16;\n"
+     "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n");
+  EXPECT_THAT(GetAll<uint32_t>(3), Each(8u));
+  EXPECT_EQ(Fault(".shared .align 16 .b8 s[32]; mov.u32 %r3, s;\n"
+                  "cp.async.bulk.global.shared::cta.bulk_group [%rd6+2097152], [%r3], 32;\n"
+                  "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n")
+                .kind,
+            GridFault::kIllegalAddress);
+}
+
 // --- Loads ---
 
 TEST_F(MultimemTest, ReducesIntegers) {
@@ -281,10 +334,11 @@ TEST_F(MultimemTest, FaultsOnUnicastAddresses) {
   EXPECT_EQ(Get<uint32_t>(0), 0u);
 }
 
-// Nor of anything else on a multicast address.
-TEST_F(MultimemTest, FaultsOnOrdinaryAccesses) {
-  for (const char* body : {"ld.global.u32 %r2, [%rd6];", "st.global.u32 [%rd6], 1;",
-                           "ld.u32 %r2, [%rd6];", "atom.global.add.u32 %r2, [%rd6], 1;"}) {
+// Nor of ordinary loads and atomics on a multicast address.
+TEST_F(MultimemTest, FaultsOnOrdinaryLoadsAndAtomics) {
+  for (const char* body :
+       {"ld.global.u32 %r2, [%rd6];", "ld.u32 %r2, [%rd6];", "atom.global.add.u32 %r2, [%rd6], 1;",
+        "red.global.add.u32 [%rd6], 1;", "atom.global.exch.b32 %r2, [%rd6], 1;"}) {
     EXPECT_EQ(Fault(body).kind, GridFault::kMulticastAddress) << body;
   }
   EXPECT_THAT(GetAll<uint32_t>(), Each(0u));
@@ -312,6 +366,20 @@ TEST_F(MultimemTest, DoesNothingWhereOneLaneFaults) {
           2);
   EXPECT_EQ(fault_.thread.x, 1u);
   EXPECT_THAT(GetAll<uint32_t>(), Each(0u));
+}
+
+// Nor by plain stores.
+TEST_F(MultimemTest, PlainStoresDoNothingWhereOneLaneFaults) {
+  FaultOf(Body("setp.eq.u32 %p1, %r1, 1; selp.u64 %rd7, 0, %rd6, %p1; st.global.u32 [%rd7], 9;"),
+          2);
+  EXPECT_EQ(fault_.kind, GridFault::kIllegalAddress);
+  EXPECT_THAT(GetAll<uint32_t>(), Each(0u));
+  EXPECT_EQ(Fault("st.global.u32 [%rd6+2097152], 1;").kind, GridFault::kIllegalAddress);
+  EXPECT_THAT(fault_.words, HasSubstr("bound no memory"));
+  EXPECT_EQ(Fault("st.global.v4.f32 [%rd6+8], {1.0, 1.0, 1.0, 1.0};").kind,
+            GridFault::kMisalignedAddress);
+  Grant(kTeam, 2, Access::kRead);
+  EXPECT_EQ(Fault("st.global.u32 [%rd6], 1;").kind, GridFault::kIllegalAddress);
 }
 
 // --- What is refused when a module is loaded ---
@@ -370,6 +438,17 @@ TEST_F(StaleMultimemTest, StoresNeedAFenceBeforeUnicastLoads) {
   EXPECT_THAT(hazards_, ElementsAre(Hazard::kAlias));
   hazards_.clear();
   Do("multimem.st.u32 [%rd6+4], 7; fence.proxy.alias; ld.global.u32 %r2, [%rd4+4];\n"
+     "st.global.u32 [%rd1], %r2;");
+  EXPECT_EQ(Read(0), 7u);
+  EXPECT_THAT(hazards_, IsEmpty());
+}
+
+TEST_F(StaleMultimemTest, PlainStoresNeedAFenceBeforeUnicastLoads) {
+  Do("st.global.u32 [%rd6], 7; ld.global.u32 %r2, [%rd4]; st.global.u32 [%rd1], %r2;");
+  EXPECT_EQ(Read(0), 0u);
+  EXPECT_THAT(hazards_, ElementsAre(Hazard::kAlias));
+  hazards_.clear();
+  Do("st.global.u32 [%rd6+4], 7; fence.proxy.alias; ld.global.u32 %r2, [%rd4+4];\n"
      "st.global.u32 [%rd1], %r2;");
   EXPECT_EQ(Read(0), 7u);
   EXPECT_THAT(hazards_, IsEmpty());

@@ -164,6 +164,16 @@ __attribute__((noinline)) void ReadObserved(Warp& warp, const Step& step, Lanes 
 }
 
 template <typename M, typename R>
+void WriteOneByOne(Warp& warp, const Step& step, Lanes lanes, const LaneMemory& memory,
+                   ObservedStep* observed) {
+  ForEachLane(lanes, [&](int lane) {
+    observed->BeforeStore(lane, memory[lane]);
+    WriteLanes<M, R>(warp, step, Lanes{1} << lane, memory);
+    observed->AfterStore(lane, memory[lane]);
+  });
+}
+
+template <typename M, typename R>
 __attribute__((noinline)) void WriteObserved(Warp& warp, const Step& step, Lanes lanes,
                                              const LaneMemory& memory) {
   ObservedStep observed(&warp, step);
@@ -172,11 +182,7 @@ __attribute__((noinline)) void WriteObserved(Warp& warp, const Step& step, Lanes
     observed.AfterStores(memory);
     return;
   }
-  ForEachLane(lanes, [&](int lane) {
-    observed.BeforeStore(lane, memory[lane]);
-    WriteLanes<M, R>(warp, step, Lanes{1} << lane, memory);
-    observed.AfterStore(lane, memory[lane]);
-  });
+  WriteOneByOne<M, R>(warp, step, lanes, memory, &observed);
 }
 
 // Lane by lane.
@@ -196,10 +202,35 @@ __attribute__((noinline)) Flow LoadLanes(Warp& warp, const Step& step, Lanes lan
 }
 
 template <typename M, typename R>
+Flow StoreLanes(Warp& warp, const Step& step, Lanes lanes);
+
+// Where some lanes have addresses of multicast objects: these store to every replica, as by
+// multimem.st. If one of them faults, none has stored.
+template <typename M, typename R>
+[[gnu::cold, gnu::noinline]] Flow StoreToReplicas(Warp& warp, const Step& step, Lanes lanes) {
+  const Lanes multicast = warp.AtMulticast(step.memory, step.operands[0], lanes);
+  const auto& replicas = warp.ResolveMulticast(step.memory, step.operands[0], multicast);
+  if (replicas.empty()) return Flow::kFault;
+  const Lanes others = lanes & ~multicast;
+  if (others != 0 && StoreLanes<M, R>(warp, step, others) == Flow::kFault) return Flow::kFault;
+  ++warp.changes;
+  for (const ReplicaLanes& replica : replicas) {
+    if (replica.observed.lanes == 0) {
+      WriteLanes<M, R>(warp, step, replica.lanes, replica.memory);
+      continue;
+    }
+    ObservedStep observed(&warp, step, replica.observed);
+    WriteOneByOne<M, R>(warp, step, replica.lanes, replica.memory, &observed);
+  }
+  return Flow::kNext;
+}
+
+template <typename M, typename R>
 __attribute__((noinline)) Flow StoreLanes(Warp& warp, const Step& step, Lanes lanes) {
   LaneMemory memory;
-  const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
+  const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory, /*stores=*/true);
   if (found == Found::kFault) return Flow::kFault;
+  if (found == Found::kMulticast) return StoreToReplicas<M, R>(warp, step, lanes);
   ++warp.changes;
   if (warp.meets_copies()) warp.MeetCopies(step, lanes, memory, true);
   if (found == Found::kObserved) {
@@ -291,8 +322,9 @@ Flow PerformFence(Warp& warp, const Step& step, Lanes lanes) {
 
 Flow PerformCheck(Warp& warp, const Step& step, Lanes lanes) {
   LaneMemory memory;
-  const bool there =
-      lanes == 0 || warp.Resolve(step.memory, step.operands[0], lanes, &memory) != Found::kFault;
+  const bool stores = step.detail != 0;
+  const bool there = lanes == 0 || warp.Resolve(step.memory, step.operands[0], lanes, &memory,
+                                                stores) != Found::kFault;
   return there ? Flow::kNext : Flow::kFault;
 }
 

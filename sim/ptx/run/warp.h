@@ -25,7 +25,8 @@ class Block;
 enum class Found : uint8_t {
   kFault,
   kMemory,
-  kObserved,  // the same, but the alias monitor observes some of the accesses
+  kObserved,   // the same, but the alias monitor observes some of the accesses
+  kMulticast,  // of a store: some of them are addresses of multicast objects
 };
 
 // Of which ones, and what of them.
@@ -151,8 +152,10 @@ class Warp {
   // The same of the barrier of its cluster.
   void PassClusterBarrier();
 
-  // The host memory of an access by each of `lanes`. A fault is noted.
-  Found Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory);
+  // The host memory of an access by each of `lanes`. A fault is noted. Only who `stores`, and reads
+  // nothing, gets kMulticast; of others it is a fault.
+  Found Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes, LaneMemory* memory,
+                bool stores = false);
   // Behind it, where its block has ProxyWrites or UnwaitedCopies: what asynchronous copies have to
   // do with the access.
   bool meets_copies() const { return meets_copies_; }
@@ -165,6 +168,8 @@ class Warp {
   // until the next call. None: a fault, which is noted.
   const std::vector<ReplicaLanes>& ResolveMulticast(const MemoryAccess& access,
                                                     uint32_t address_slot, Lanes lanes);
+  // Those of `lanes` whose address is of a multicast object.
+  Lanes AtMulticast(const MemoryAccess& access, uint32_t address_slot, Lanes lanes);
 
   // Whether all memory is, that of the block too.
   bool watched() const { return watched_; }
@@ -224,6 +229,8 @@ class Warp {
   void NoteDivergence(int barrier);
   void MeetBulk(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes);
   void MeetUnwaited(const Step& step, Lanes lanes, const LaneMemory& memory, bool writes);
+  uint64_t AddressOf(const MemoryAccess& access, uint32_t address_slot, int lane);
+  bool IsMulticast(const MemoryAccess& access, uint64_t address) const;
   bool AddReplicas(const MemoryAccess& access, uint64_t address, int lane);
 
   Block& block_;

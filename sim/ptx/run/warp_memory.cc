@@ -56,7 +56,7 @@ char* Warp::InSpace(Space space, uint64_t address, uint32_t size, Access access,
 }
 
 Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lanes,
-                    LaneMemory* memory) {
+                    LaneMemory* memory, bool stores) {
   static const auto find_addresses = ForHost<FindAddresses<uint32_t>>();
   static const auto find_wide_addresses = ForHost<FindAddresses<uint64_t>>();
   static const auto find_in_window = ForHost<FindInWindow>();
@@ -91,6 +91,7 @@ Found Warp::Resolve(const MemoryAccess& access, uint32_t address_slot, Lanes lan
         elsewhere ? nullptr
                   : InSpace(access.space, addresses[lane], size, access.access, lane, &observed);
     if (host == nullptr) {
+      if (stores && IsMulticast(access, addresses[lane])) return Found::kMulticast;
       NoteNoMemory(access, addresses[lane], lane);
       return Found::kFault;
     }
@@ -110,9 +111,8 @@ void Warp::NoteNoMemory(const MemoryAccess& access, uint64_t address, int lane) 
               : block_.WhyNoSharedMemory(inside);
     return;
   }
-  const bool multicast = block_.grid().environment.mmu->IsMulticast(DeviceAddress(address));
-  FaultAt(multicast ? GridFault::kMulticastAddress : GridFault::kIllegalAddress, lane, access,
-          address);
+  FaultAt(IsMulticast(access, address) ? GridFault::kMulticastAddress : GridFault::kIllegalAddress,
+          lane, access, address);
   if (space == Space::kShared) {
     block_.fault().words =
         absl::StrCat("it is in shared memory, of which the block has ", block_.shared().size(),

@@ -8,6 +8,16 @@
 
 namespace twinmmu::ptx {
 
+uint64_t Warp::AddressOf(const MemoryAccess& access, uint32_t address_slot, int lane) {
+  return access.wide ? Slot<uint64_t>(address_slot)[lane] + access.offset
+                     : Slot<uint32_t>(address_slot)[lane] + static_cast<uint32_t>(access.offset);
+}
+
+bool Warp::IsMulticast(const MemoryAccess& access, uint64_t address) const {
+  const bool may_be = access.space == Space::kGlobal || access.space == Space::kGeneric;
+  return may_be && block_.grid().environment.mmu->IsMulticast(DeviceAddress(address));
+}
+
 // False: a fault, which is noted.
 bool Warp::AddReplicas(const MemoryAccess& access, uint64_t address, int lane) {
   const uint32_t size = access.size();
@@ -35,14 +45,20 @@ bool Warp::AddReplicas(const MemoryAccess& access, uint64_t address, int lane) {
   return true;
 }
 
+Lanes Warp::AtMulticast(const MemoryAccess& access, uint32_t address_slot, Lanes lanes) {
+  Lanes found = 0;
+  ForEachLane(lanes, [&](int lane) {
+    if (IsMulticast(access, AddressOf(access, address_slot, lane))) found |= Lanes{1} << lane;
+  });
+  return found;
+}
+
 const std::vector<ReplicaLanes>& Warp::ResolveMulticast(const MemoryAccess& access,
                                                         uint32_t address_slot, Lanes lanes) {
   replicas_.clear();
   for (Lanes left = lanes; left != 0; left &= left - 1) {
     const int lane = __builtin_ctz(left);
-    const uint64_t address =
-        access.wide ? Slot<uint64_t>(address_slot)[lane] + access.offset
-                    : Slot<uint32_t>(address_slot)[lane] + static_cast<uint32_t>(access.offset);
+    const uint64_t address = AddressOf(access, address_slot, lane);
     const bool aligned = address % access.size() == 0;
     if (!aligned) FaultAt(GridFault::kMisalignedAddress, lane, access, address);
     if (aligned && AddReplicas(access, address, lane)) continue;

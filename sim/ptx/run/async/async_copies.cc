@@ -12,6 +12,7 @@ namespace {
 // Slices of the block after which a copy gets on though nobody waits for it.
 constexpr uint32_t kMostSlices = 4;
 constexpr size_t kMostPending = 16384;  // of a block
+constexpr uint64_t kLeastStep = 16;     // what bulk copies move is a multiple of it
 
 bool IsOf(const AsyncOperation& operation, int warp, Lanes lanes) {
   return operation.warp == warp && (lanes >> operation.lane & 1) != 0;
@@ -192,13 +193,36 @@ AsyncCopies::Part AsyncCopies::At(const AsyncOperation& operation, bool of_targe
   }
   const Access access = of_target ? Access::kReadWrite : Access::kRead;
   const TranslationCache::Span* const span = block_.cache().Find(DeviceAddress(address), 1, access);
-  if (span == nullptr) return part;
+  if (span == nullptr) return of_target ? AtReplicas({address, size}) : part;
   const uint64_t inside = address - span->base.value();
   part.memory = span->memory + inside;
   part.size = std::min(part.size, span->size - inside);
   part.armed = span->armed;
   part.address_id = span->address_id;
   return part;
+}
+
+AsyncCopies::Part AsyncCopies::AtReplicas(const Place& place) {
+  Part part;
+  // Where they go on behind the border of a binding, step by step.
+  for (const uint64_t size : {place.size, std::min(place.size, kLeastStep)}) {
+    TranslationCache::Multicast found;
+    if (!block_.cache().FindMulticast(DeviceAddress(place.address), size, Access::kReadWrite,
+                                      &found)) {
+      continue;
+    }
+    part.memory = found.replicas.front().memory;
+    part.size = size;
+    part.armed = IsArmed(found.replicas.front());
+    part.address_id = found.address_id;
+    part.others.assign(found.replicas.begin() + 1, found.replicas.end());
+    break;
+  }
+  return part;
+}
+
+bool AsyncCopies::IsArmed(const Replica& replica) const {
+  return replica.pages->IsArmed() || block_.aliases().watches_all();
 }
 
 void AsyncCopies::MeetCopies(const ProxyWrites::Copy& copy) {
@@ -327,7 +351,7 @@ void AsyncCopies::Write(const AsyncOperation& operation, const Part& to, const P
 bool AsyncCopies::Move(AsyncOperation* operation) {
   uint64_t size = 0;
   for (uint64_t done = 0; done < operation->size; done += size) {
-    const Part to = At(*operation, /*of_target=*/true, done);
+    Part to = At(*operation, /*of_target=*/true, done);
     if (to.memory == nullptr) return FaultAt(*operation, /*of_target=*/true, done);
     Part from;
     from.size = operation->size - done;
@@ -348,6 +372,11 @@ bool AsyncCopies::Move(AsyncOperation* operation) {
     ProxyWrites* const proxy = block_.proxy_writes();
     if (proxy != nullptr && operation->kind == AsyncOperation::kBulk) {
       proxy->Forget(to.memory, size);
+    }
+    for (const Replica& other : to.others) {
+      to.memory = other.memory;
+      to.armed = IsArmed(other);
+      Write(*operation, to, from, size);
     }
   }
   return true;

@@ -103,7 +103,8 @@ class AsyncCopies {
     bool armed = false;  // the alias monitor observes it
     bool shared = false;
     uint32_t address_id = 0;
-    bool filled = false;  // it is of no tensor: what is there instead
+    bool filled = false;               // it is of no tensor: what is there instead
+    std::vector<Replica> others = {};  // of a multicast address: what is on further devices
   };
   // Of the byte at `offset` of the target or of the source, and how many follow it.
   struct Place {
@@ -112,6 +113,9 @@ class AsyncCopies {
   };
   static Place Locate(const AsyncOperation& operation, bool of_target, uint64_t offset);
   Part At(const AsyncOperation& operation, bool of_target, uint64_t offset);
+  // The same of a target that is not to be found as ordinary memory.
+  Part AtReplicas(const Place& place);
+  bool IsArmed(const Replica& replica) const;
   void Write(const AsyncOperation& operation, const Part& to, const Part& from, uint64_t size);
   // What the async proxy does not see of what it is to read or to overwrite; and what it begins.
   bool MeetWrites(AsyncOperation* operation);
