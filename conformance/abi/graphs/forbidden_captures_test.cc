@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "conformance/abi/graphs/graph_fixture.h"
 
@@ -272,6 +273,106 @@ TEST_F(ForbiddenCapturesTest, BesideACaptureThatItWaitsForTheLegacyStreamIsCaptu
   EXPECT_EQ(begin(nullptr), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
   CUgraph graph = nullptr;
   EXPECT_EQ(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+struct StreamAttribute {
+  alignas(8) unsigned char bytes[64] = {};
+};
+
+const Function<CUresult(CUstream, int, StreamAttribute*)> get_attribute("cuStreamGetAttribute");
+const Function<CUresult(CUstream, int, const StreamAttribute*)> set_attribute(
+    "cuStreamSetAttribute");
+const Function<CUresult(CUstream, CUstream)> copy_attributes("cuStreamCopyAttributes");
+const Function<CUresult(CUstream, const CUgraphNode*, size_t, unsigned int)> update_dependencies(
+    "cuStreamUpdateCaptureDependencies");
+
+// What asks what is kept of a stream, or changes it.
+class StreamQuestionsTest : public ForbiddenCapturesTest {
+ protected:
+  StreamQuestionsTest() {
+    Ask([](CUstream stream) {
+      int priority = 0;
+      return cuStreamGetPriority(stream, &priority);
+    });
+    Ask([](CUstream stream) {
+      CUcontext context = nullptr;
+      return cuStreamGetCtx(stream, &context);
+    });
+    Ask([](CUstream stream) {
+      StreamAttribute value;
+      return get_attribute(stream, kPolicy, &value);
+    });
+    Ask([](CUstream stream) {
+      StreamAttribute value;
+      value.bytes[0] = 1;
+      return set_attribute(stream, kPolicy, &value);
+    });
+    Ask([&](CUstream stream) { return copy_attributes(stream, stream_); });
+    Ask([&](CUstream stream) { return copy_attributes(stream_, stream); });
+  }
+
+  static constexpr int kPolicy = 3;  // CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
+
+  void Ask(const Call& question) { questions_.push_back(question); }
+
+  std::vector<Call> questions_;
+};
+
+// Source for these: an H200 with driver 580.159.
+TEST_F(StreamQuestionsTest, AreAnsweredOfAStreamThatCaptures) {
+  for (const Call& question : questions_) ExpectAllowed(question);
+}
+
+TEST_F(StreamQuestionsTest, AreNotAnsweredOfAStreamWhoseCaptureIsInvalid) {
+  for (const Call& question : questions_) {
+    ExpectRefused(
+        [&](CUstream stream) {
+          EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+          return question(stream);
+        },
+        CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  }
+}
+
+TEST_F(StreamQuestionsTest, OfFlagsAndNumberMakeACaptureInvalid) {
+  ExpectRefused([](CUstream stream) {
+    unsigned int flags = 0;
+    return cuStreamGetFlags(stream, &flags);
+  });
+  ExpectRefused([](CUstream stream) {
+    unsigned long long id = 0;
+    return cuStreamGetId(stream, &id);
+  });
+}
+
+TEST_F(StreamQuestionsTest, OfTheLegacyStreamAreNotForTheTimeOfACaptureThatItWaitsFor) {
+  for (const Call& question : questions_) {
+    ExpectImplicit([&](CUstream) { return question(nullptr); });
+  }
+  ExpectImplicit([](CUstream) {
+    unsigned int flags = 0;
+    return cuStreamGetFlags(nullptr, &flags);
+  });
+  During(
+      CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_DEFAULT,
+      [](CUstream) { return update_dependencies(nullptr, nullptr, 0, 0); },
+      CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, true);
+}
+
+TEST_F(StreamQuestionsTest, OfOtherStreamsAreAnswered) {
+  for (const Call& question : questions_) {
+    ExpectAllowed([&](CUstream) { return question(stream_); });
+  }
+}
+
+// Source: an H200 with driver 580.159.
+TEST_F(ForbiddenCapturesTest, ManagedMemoryIsUnsafeToAttachToAnotherStream) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAllocManaged(&memory, 4096, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  ExpectUnsafe(
+      [&](CUstream) { return cuStreamAttachMemAsync(stream_, memory, 0, CU_MEM_ATTACH_GLOBAL); });
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
 }
 
 }  // namespace

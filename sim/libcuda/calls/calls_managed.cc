@@ -331,7 +331,7 @@ extern "C" CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, int
 extern "C" CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, size_t size,
                                            unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    const Captured refused = RefuseCaptured(driver, context, stream);
+    const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
     return ToResult(driver.simulator->managed().Attach(WorkOf(driver, context, stream),
                                                        DeviceAddress(ptr), Bytes(size), flags));

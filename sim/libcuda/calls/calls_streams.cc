@@ -57,16 +57,24 @@ DriverCode FindStream(DriverState& driver, Context& context, CUstream stream,
   return DriverCode::kSuccess;
 }
 
-// Calls answer(record) for a stream.
-template <typename Answer>
-CUresult AskStream(const CallSite& site, CUstream stream, const void* result,
+// Calls answer(record) for a stream, unless refuse(driver, context, stream) has an answer.
+template <typename Refuse, typename Answer>
+CUresult AskStream(const CallSite& site, CUstream stream, const void* result, const Refuse& refuse,
                    const Answer& answer) {
   return EnterInContext(site, {result}, [&](DriverState& driver, Context& context) {
     StreamRecord record;
     const DriverCode known = FindStream(driver, context, stream, &record);
-    if (known == DriverCode::kSuccess) answer(record);
-    return known;
+    if (known != DriverCode::kSuccess) return ToResult(known);
+    const Captured refused = refuse(driver, *record.context, stream);
+    if (refused.has_value()) return *refused;
+    answer(record);
+    return CUDA_SUCCESS;
   });
+}
+
+// Two questions are not for streams that capture; an H200 spoils the capture.
+Captured RefuseWhileCapturing(DriverState& driver, const Context& context, CUstream stream) {
+  return RefuseCaptured(driver, context, stream);
 }
 
 Event EventOf(DriverState& driver, const Context& context, CUevent event) {
@@ -222,24 +230,25 @@ extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
 TWINMMU_ALIAS(cuStreamDestroy, cuStreamDestroy_v2);
 
 extern "C" CUresult cuStreamGetPriority(CUstream stream, int* priority) {
-  return AskStream(TWINMMU_HERE, stream, priority,
+  return AskStream(TWINMMU_HERE, stream, priority, RefuseQuestion,
                    [&](const StreamRecord& record) { *priority = record.priority; });
 }
 TWINMMU_ALIAS(cuStreamGetPriority_ptsz, cuStreamGetPriority);
 
 extern "C" CUresult cuStreamGetFlags(CUstream stream, unsigned int* flags) {
-  return AskStream(TWINMMU_HERE, stream, flags,
+  return AskStream(TWINMMU_HERE, stream, flags, RefuseWhileCapturing,
                    [&](const StreamRecord& record) { *flags = record.flags; });
 }
 TWINMMU_ALIAS(cuStreamGetFlags_ptsz, cuStreamGetFlags);
 
 extern "C" CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
-  return AskStream(TWINMMU_HERE, stream, id, [&](const StreamRecord& record) { *id = record.id; });
+  return AskStream(TWINMMU_HERE, stream, id, RefuseWhileCapturing,
+                   [&](const StreamRecord& record) { *id = record.id; });
 }
 TWINMMU_ALIAS(cuStreamGetId_ptsz, cuStreamGetId);
 
 extern "C" CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  return AskStream(TWINMMU_HERE, stream, context, [&](const StreamRecord& record) {
+  return AskStream(TWINMMU_HERE, stream, context, RefuseQuestion, [&](const StreamRecord& record) {
     Context* const green = record.green;
     *context = green != nullptr ? green->handle() : record.context->handle();
   });
@@ -248,7 +257,7 @@ TWINMMU_ALIAS(cuStreamGetCtx_ptsz, cuStreamGetCtx);
 
 extern "C" CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
   const void* const wanted = context != nullptr ? static_cast<const void*>(context) : green;
-  return AskStream(TWINMMU_HERE, stream, wanted, [&](const StreamRecord& record) {
+  return AskStream(TWINMMU_HERE, stream, wanted, RefuseQuestion, [&](const StreamRecord& record) {
     if (context != nullptr) *context = record.context->handle();
     if (green != nullptr) *green = record.green;
   });

@@ -64,6 +64,10 @@ Captured RefuseInvalid(DriverState& driver, const Context& context, cuda_abi::CU
 // Whether a call that a capture may forbid is admitted.
 DriverCode AdmitCaptured(const CallSite& site, DriverState& driver);
 
+// A question about a stream, or a change of what is kept of it: none of a stream whose capture is
+// invalid, nor of the legacy stream while one captures that waits for it. Measured on an H200.
+Captured RefuseQuestion(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
+
 // Calls that ask or wait for a stream, an event, a context: no capture may depend on the answer.
 Captured RefuseWaitFor(DriverState& driver, Context& context, cuda_abi::CUstream stream);
 Captured RefuseWaitFor(DriverState& driver, cuda_abi::CUevent event);

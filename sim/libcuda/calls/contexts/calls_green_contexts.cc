@@ -279,17 +279,19 @@ extern "C" CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx handle, 
 
 // Of the default stream: that which is current. The one of the thread is not told there.
 extern "C" CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* handle) {
-  return EnterInContext(TWINMMU_HERE, {handle}, [&](DriverState& driver, Context&) {
+  return EnterInContext(TWINMMU_HERE, {handle}, [&](DriverState& driver, Context& context) {
     Context* green = CurrentGreen();
     if (ToNumber(stream) > kPerThreadStream) {
       const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
-      if (!record.has_value()) return DriverCode::kInvalidHandle;
+      if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
       green = record->green;
     } else if (ToNumber(stream) == kPerThreadStream && green != nullptr) {
-      return DriverCode::kInvalidHandle;
+      return ToResult(DriverCode::kInvalidHandle);
     }
+    const Captured refused = RefuseQuestion(driver, context, stream);
+    if (refused.has_value()) return *refused;
     *handle = green == nullptr ? nullptr : ToPointer<CUgreenCtx>(ToNumber(green->handle()));
-    return DriverCode::kSuccess;
+    return CUDA_SUCCESS;
   });
 }
 

@@ -111,6 +111,13 @@ DriverCode Find(const CallSite& site, DriverState& driver, CUstream stream, Name
   return DriverCode::kSuccess;
 }
 
+// A stream of which no capture forbids to ask.
+CUresult FindUncaptured(const CallSite& site, DriverState& driver, CUstream stream, Named* named) {
+  const DriverCode known = Find(site, driver, stream, named);
+  if (known != DriverCode::kSuccess) return ToResult(known);
+  return RefuseQuestion(driver, *named->record.context, stream).value_or(CUDA_SUCCESS);
+}
+
 // Of a stream that was not destroyed since.
 void Keep(DriverState& driver, Named named) {
   if (named.records == &driver.streams.default_streams) {
@@ -152,13 +159,13 @@ extern "C" CUresult cuStreamGetAttribute(CUstream stream, int attribute, void* v
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {value}, [&](DriverState& driver) {
     Named named;
-    const DriverCode known = Find(site, driver, stream, &named);
-    if (known != DriverCode::kSuccess) return known;
+    const CUresult known = FindUncaptured(site, driver, stream, &named);
+    if (known != CUDA_SUCCESS) return known;
     const size_t size = SizeOf(attribute);
-    if (size == 0) return DriverCode::kInvalidValue;
+    if (size == 0) return ToResult(DriverCode::kInvalidValue);
     const StreamAttribute found = AttributeOf(named.record, attribute);
     std::memcpy(value, found.data(), size);
-    return DriverCode::kSuccess;
+    return CUDA_SUCCESS;
   });
 }
 TWINMMU_ALIAS(cuStreamGetAttribute_ptsz, cuStreamGetAttribute);
@@ -167,17 +174,17 @@ extern "C" CUresult cuStreamSetAttribute(CUstream stream, int attribute, const v
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {value}, [&](DriverState& driver) {
     Named named;
-    const DriverCode known = Find(site, driver, stream, &named);
-    if (known != DriverCode::kSuccess) return known;
+    const CUresult known = FindUncaptured(site, driver, stream, &named);
+    if (known != CUDA_SUCCESS) return known;
     StreamAttribute wanted = {};
     const size_t size = SizeOf(attribute);
     std::memcpy(wanted.data(), value, size);
     if (size == 0 || !IsValid(driver, *named.record.context, attribute, wanted)) {
-      return DriverCode::kInvalidValue;
+      return ToResult(DriverCode::kInvalidValue);
     }
     Set(named.record, attribute, wanted);
     Keep(driver, std::move(named));
-    return DriverCode::kSuccess;
+    return CUDA_SUCCESS;
   });
 }
 TWINMMU_ALIAS(cuStreamSetAttribute_ptsz, cuStreamSetAttribute);
@@ -187,14 +194,14 @@ extern "C" CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
   return Enter(site, [&](DriverState& driver) {
     Named target;
     Named source;
-    DriverCode known = Find(site, driver, to, &target);
-    if (known == DriverCode::kSuccess) known = Find(site, driver, from, &source);
-    if (known != DriverCode::kSuccess) return known;
-    if (target.record.context != source.record.context) return DriverCode::kInvalidValue;
+    CUresult known = FindUncaptured(site, driver, to, &target);
+    if (known == CUDA_SUCCESS) known = FindUncaptured(site, driver, from, &source);
+    if (known != CUDA_SUCCESS) return known;
+    if (target.record.context != source.record.context) return ToResult(DriverCode::kInvalidValue);
     target.record.attributes = source.record.attributes;
     target.record.priority = source.record.priority;
     Keep(driver, std::move(target));
-    return DriverCode::kSuccess;
+    return CUDA_SUCCESS;
   });
 }
 TWINMMU_ALIAS(cuStreamCopyAttributes_ptsz, cuStreamCopyAttributes);

@@ -147,9 +147,12 @@ CUresult Update(const CallSite& site, CUstream stream, const CUgraphNode* depend
                 const CUgraphEdgeData* data, size_t count, unsigned int flags) {
   return EnterStream(
       site, stream, {},
-      [&](DriverState& driver, Graphs&, Context&, const StreamName& name) -> CUresult {
+      [&](DriverState& driver, Graphs&, Context& context, const StreamName& name) -> CUresult {
         CapturedStream* const captured = driver.captures.Find(name);
-        if (captured == nullptr) return ToResult(DriverCode::kIllegalState);
+        if (captured == nullptr) {
+          return RefuseLegacy(driver, context, stream)
+              .value_or(ToResult(DriverCode::kIllegalState));
+        }
         if (!captured->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
         if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return kInvalidValue;
         CapturedStream changed;
