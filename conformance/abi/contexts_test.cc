@@ -7,6 +7,24 @@
 namespace twinmmu::abi {
 namespace {
 
+constexpr auto kUnsupportedAffinity = static_cast<CUresult>(224);
+
+struct Affinity {  // CUexecAffinityParam
+  int type;
+  unsigned int multiprocessors;
+};
+
+struct Graphics {  // CUctxCigParam
+  int type = 0;
+  void* data = nullptr;
+};
+
+struct ContextParams {  // CUctxCreateParams
+  const Affinity* affinities;
+  int count;
+  const Graphics* graphics;
+};
+
 CUcontext Current() {
   CUcontext context = nullptr;
   EXPECT_EQ(cuCtxGetCurrent(&context), CUDA_SUCCESS);
@@ -191,6 +209,42 @@ TEST_F(ContextsTest, FormOfToday) {
   EXPECT_EQ(flags, 0u);
   EXPECT_EQ(create(nullptr, nullptr, 0, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(create(nullptr, nullptr, 3, 99), CUDA_ERROR_INVALID_DEVICE) << "looked at first";
+  EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
+}
+
+// Multiprocessors are chosen for clients of MPS alone. Source: an H200 with driver 580.159.
+TEST_F(ContextsTest, HaveNoAffinity) {
+  const Function<CUresult(CUcontext*, const Affinity*, int, unsigned int, CUdevice)> create(
+      "cuCtxCreate_v3");
+  const Affinity some[] = {{0, 8}, {99, 0}};
+  CUcontext context = nullptr;
+  EXPECT_EQ(create(&context, some, 1, 0, 0), kUnsupportedAffinity);
+  EXPECT_EQ(create(&context, some + 1, 1, 0, 0), kUnsupportedAffinity);
+  EXPECT_EQ(create(&context, some, 1, 0xffff, 0), kUnsupportedAffinity) << "before the flags";
+  EXPECT_EQ(create(&context, some, 1, 0, 99), CUDA_ERROR_INVALID_DEVICE) << "after the device";
+  EXPECT_EQ(create(&context, nullptr, 3, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(context, nullptr);
+  for (const int count : {0, -1}) {
+    EXPECT_EQ(create(&context, some, count, 0, 0), CUDA_SUCCESS) << count;
+    EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
+  }
+}
+
+TEST_F(ContextsTest, ShareTheirDeviceWithNoGraphics) {
+  const Function<CUresult(CUcontext*, const ContextParams*, unsigned int, CUdevice)> create(
+      "cuCtxCreate_v4");
+  const Affinity some = {0, 8};
+  CUcontext context = nullptr;
+  const auto with = [&](const ContextParams& params) { return create(&context, &params, 0, 0); };
+  const Graphics none;
+  const Graphics d3d12{1, nullptr};
+  EXPECT_EQ(with({nullptr, 0, &none}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(with({nullptr, 0, &d3d12}), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(with({&some, 1, &d3d12}), CUDA_ERROR_NOT_SUPPORTED) << "before the affinity";
+  EXPECT_EQ(with({&some, 1, nullptr}), kUnsupportedAffinity);
+  EXPECT_EQ(with({nullptr, 3, nullptr}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(context, nullptr);
+  EXPECT_EQ(with({&some, 0, nullptr}), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
 }
 
