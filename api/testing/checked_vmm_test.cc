@@ -245,6 +245,15 @@ TEST_F(CheckedVmmTest, AsksForAccessAfterARefusal) {
   EXPECT_THAT(vmm_.diagnostics(), ElementsAre(IsDiagnostic(Kind::kAccessAppliedInPart)));
 }
 
+// There is such a device: it is no peer, whatever the driver calls it.
+TEST_F(CheckedVmmTest, TellsOfAGrantToADeviceThatIsNoPeer) {
+  const AddressRange range = Mapped(vmm_);
+  EXPECT_THAT(vmm_.SetAccess(range, std::array{kGrant}), IsOk());
+  target_.RefuseAll(DriverCode::kInvalidDevice);
+  EXPECT_THAT(vmm_.SetAccess(range, std::array{kGrant}), HasDriverCode(DriverCode::kInvalidDevice));
+  EXPECT_THAT(vmm_.diagnostics(), ElementsAre(IsDiagnostic(Kind::kGrantToNoPeer)));
+}
+
 // The driver gives a handle out again, so it is not dead any more.
 TEST_F(CheckedVmmTest, TakesAHandleThatComesAgainForANewOne) {
   const AllocationHandle first = *vmm_.Create(kGranule, {});

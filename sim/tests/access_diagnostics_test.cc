@@ -80,6 +80,21 @@ TEST_F(DiagnosticsTest, TellOfAccessAppliedInPart) {
   EXPECT_THAT(simulator_->HistoryOf(range.base), Contains(Entry(5u, "set read for device 0")));
 }
 
+// The driver says "invalid device ordinal" of a device that is there.
+TEST(NoPeersDiagnosticsTest, TellOfAGrantToADeviceThatIsNoPeer) {
+  const std::unique_ptr<Simulator> simulator = *Simulator::Create(*Profile::Named("no-peers"));
+  Vmm& vmm = **simulator->vmm();
+  const AddressRange range = *vmm.AddressReserve(kGranule);
+  const AllocationHandle memory = *vmm.Create(kGranule, {});
+  EXPECT_THAT(vmm.Map(range, memory), IsOk());
+  EXPECT_THAT(vmm.SetAccess(range, std::array{For(DeviceOrdinal(1), Access::kRead)}),
+              HasDriverCode(DriverCode::kInvalidDevice));
+  EXPECT_THAT(simulator->diagnostics(),
+              ElementsAre(AllOf(IsDiagnostic(Kind::kGrantToNoPeer), DiagnosticRuleIs("PEER-1"),
+                                DiagnosticSeverityIs(Severity::kError),
+                                Says("device 1 is not a peer of device 0"))));
+}
+
 // What is applied was so before.
 TEST_F(DiagnosticsTest, SayNothingOfAccessAppliedInVain) {
   const AddressRange range = Ready(1);  // calls 1 to 4

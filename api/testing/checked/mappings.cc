@@ -59,6 +59,17 @@ bool NameNoDevice(Vmm& vmm, absl::Span<const AccessGrant> grants) {
          });
 }
 
+// A grant was refused as if its device did not exist.
+Findings FindingsOfNoPeer(const Book& book, const AddressRange& range,
+                          const absl::Status& refused) {
+  const checked::TrackedMapping* const mapping = book.state.MappingAt(range.base);
+  if (mapping == nullptr) return {};
+  const checked::TrackedAllocation& allocation = *mapping->allocation;
+  if (!allocation.properties.has_value() && !allocation.imported) return {};
+  return {FindingOf(book, {DiagnosticKind::kGrantToNoPeer, range.base},
+                    std::string(refused.message()))};
+}
+
 }  // namespace
 
 absl::Status CheckedVmm::Map(const AddressRange& range, AllocationHandle handle, Bytes offset,
@@ -142,9 +153,12 @@ absl::Status CheckedVmm::SetAccess(const AddressRange& range,
   if (status.ok() || !HaveError(findings)) mappings = MappingsOf(book, range);
   lock.unlock();
   checked::AskAccess(parts_->target, grants, mappings);
-  if (checked::IsInvalidValue(status) && !findings.empty() && NameNoDevice(parts_->target, grants))
-    findings = {};
+  const bool by_device = GetDriverCode(status) == DriverCode::kInvalidDevice && findings.empty();
+  const bool by_value = checked::IsInvalidValue(status) && !findings.empty();
+  const bool names_none = (by_device || by_value) && NameNoDevice(parts_->target, grants);
   lock.lock();
+  if (by_device) findings = FindingsOfNoPeer(book, range, status);
+  if (names_none || !(status.ok() || by_device || by_value)) findings = {};
   Follow(book, mappings);
   const std::optional<checked::AppliedPart> applied = AppliedOf(grants, mappings);
   if (status.ok()) {
@@ -155,7 +169,7 @@ absl::Status CheckedVmm::SetAccess(const AddressRange& range,
                          std::string(status.message()))});
     call.Done(applied->range, applied->grants);
   } else {
-    call.Refused(checked::MeantBy(status, std::move(findings)));
+    call.Refused(findings);
   }
   return status;
 }

@@ -88,6 +88,7 @@ class SimulatedVmm : public Vmm {
     AddressRange part;
     PageEdit edit = PageEdit::AccessBits();
     absl::Status refused;
+    bool by_no_peer = false;               // that is why
     std::map<uint32_t, uint32_t> holders;  // of allocations for GPUDirect RDMA, by index
   };
   absl::Status CheckRdma(const MappingRecord& mapping, const AccessGrant& grant, PageEdit& edit,
@@ -97,6 +98,7 @@ class SimulatedVmm : public Vmm {
   void NoteLastChange(const AddressRange& range, absl::Span<const AccessGrant> grants);
   bool Changes(const AddressRange& range, const PageEdit& edit) const;
   void ApplyAccess(const AddressRange& range, const PageEdit& edit);
+  absl::Status RefuseAccess(CallRecord& call, const AddressRange& range, const Reach& reach) const;
   void WarnOfRefusal(CallRecord& call, const AddressRange& range,
                      const absl::Status& refused) const;
   void WarnOfHole(CallRecord& call, const AddressRange& range, const AddressRange& granted) const;

@@ -136,6 +136,8 @@ SimulatedVmm::Reach SimulatedVmm::ReachOf(const AddressRange& range,
         reach.refused = CheckRdma(mapping, grant, edit, holder->second);
       }
       if (!reach.refused.ok()) {
+        reach.by_no_peer = GetDriverCode(reach.refused) == DriverCode::kInvalidDevice &&
+                           !allocation.is_multicast();
         reach.whole = AddressRange{range.base, address - range.base, Bytes(0)};
         reach.part = mmu_.RangeOf(mapping);
         reach.edit = edit;
@@ -188,6 +190,16 @@ void SimulatedVmm::ApplyAccess(const AddressRange& range, const PageEdit& edit) 
   mmu_.table.Apply(mmu_.PageOf(range.base), mmu_.PagesIn(range.size), edit);
 }
 
+// No access was set.
+absl::Status SimulatedVmm::RefuseAccess(CallRecord& call, const AddressRange& range,
+                                        const Reach& reach) const {
+  if (reach.by_no_peer) {
+    call.Report(Severity::kError, {DiagnosticKind::kGrantToNoPeer, range.base},
+                reach.refused.message());
+  }
+  return reach.refused;
+}
+
 // Access was set up to the refusal of a grant.
 void SimulatedVmm::WarnOfRefusal(CallRecord& call, const AddressRange& range,
                                  const absl::Status& refused) const {
@@ -216,7 +228,7 @@ absl::Status SimulatedVmm::DoSetAccess(const AddressRange& range,
   if (!granted.ok()) return granted.status();
   const Reach reach = ReachOf(*granted, grants);
   const bool keeps = mmu_.profile.quirks.set_access_keeps_grants_before_refusal;
-  if (!reach.refused.ok() && !keeps) return reach.refused;
+  if (!reach.refused.ok() && !keeps) return RefuseAccess(call, range, reach);
   const PageEdit edit = EditOf(grants);
   const bool in_part = reach.edit.keep != PageEdit::AccessBits().keep;
   const bool in_vain = !reach.refused.ok() && !Changes(reach.whole, edit) &&
@@ -240,7 +252,7 @@ absl::Status SimulatedVmm::DoSetAccess(const AddressRange& range,
   }
   if (reach.refused.ok() && granted->size != range.size) WarnOfHole(call, range, *granted);
   CheckPendingWork(call, DiagnosticKind::kAccessLoweredUnderPendingWork, *granted);
-  if (in_vain) return reach.refused;
+  if (in_vain) return RefuseAccess(call, range, reach);
   if (!reach.whole.empty()) {
     if (!reach.refused.ok()) WarnOfRefusal(call, range, reach.refused);
     call.Done(reach.whole, GrantsOf(edit));
