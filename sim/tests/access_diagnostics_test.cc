@@ -155,6 +155,16 @@ TEST_F(DiagnosticsTest, TellThatTheAccessOfTheHostIsMisreported) {
                     DiagnosticSeverityIs(Severity::kWarning), Says("access of device 0")));
 }
 
+// Of memory that can be exported in one way, a program may ask whether it can in the other.
+TEST_F(DiagnosticsTest, SayNothingOfAnExportThatTriesATypeThatWasNotRequested) {
+  AllocationProperties properties;
+  properties.requested_handle_types = HandleType::kPosixFileDescriptor;
+  const AllocationHandle handle = *vmm().Create(kGranule, properties);
+  EXPECT_THAT(vmm().ExportShareableHandle(handle, HandleType::kFabric),
+              HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(Noticed(), IsEmpty());
+}
+
 TEST_F(DiagnosticsTest, TellOfAnExportThatWasNotRequested) {
   const AllocationHandle handle = Create(1);
   EXPECT_THAT(vmm().ExportShareableHandle(handle, HandleType::kPosixFileDescriptor),

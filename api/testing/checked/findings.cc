@@ -185,7 +185,7 @@ Findings FindingsOfExport(const Book& book, AllocationHandle handle, HandleType 
   // What is imported cannot be exported again.
   const HandleType requested =
       allocation->imported ? HandleType::kNone : allocation->properties->requested_handle_types;
-  if ((requested & type) != type) {
+  if (requested == HandleType::kNone) {
     findings.push_back(FindingOf(book, {Kind::kExportOfUnrequestedType, std::nullopt, handle},
                                  words::InWords(words::TypeNotRequested(type, requested))));
   }

@@ -34,6 +34,10 @@ absl::StatusOr<ShareableHandle> SimulatedVmm::DoExportShareableHandle(Allocation
     return InvalidValue(kCall, "handle type ", ToString(type), " cannot be exported");
   }
   if ((requested & type) != type) {
+    // To find out what memory can be exported as, programs try one type and then the other.
+    if (requested != HandleType::kNone) {
+      return InvalidValue(kCall, words::InWords(words::TypeNotRequested(type, requested)));
+    }
     return call.Refuse({DiagnosticKind::kExportOfUnrequestedType, std::nullopt, handle},
                        words::TypeNotRequested(type, requested));
   }
