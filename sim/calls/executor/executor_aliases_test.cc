@@ -293,6 +293,15 @@ TEST_F(AliasesTest, CopiesAreNotOrdered) {
                     HasSubstr("which cuMemcpyHtoDAsync has written")));
 }
 
+// Nothing could stand between what one copy reads and what it writes.
+TEST_F(AliasesTest, ACopyOfMemoryOntoItselfIsNoHazard) {
+  ASSERT_THAT(executor().CopyDeviceToDevice(a_, y_.base, x_.base, Bytes(4)), IsOk());
+  ASSERT_THAT(executor().SynchronizeStream(a_), IsOk());
+  ASSERT_THAT(executor().CopyDeviceToDevice(a_, y_.base + Bytes(64), x_.base, Bytes(4096)), IsOk());
+  ASSERT_THAT(executor().SynchronizeStream(a_), IsOk());
+  EXPECT_THAT(simulator_->diagnostics(), IsEmpty());
+}
+
 // What the host has waited for comes before all that it asks for later, on whatever stream and by
 // whatever call it has waited.
 TEST_F(AliasesTest, TheHostOrders) {

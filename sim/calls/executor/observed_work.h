@@ -116,6 +116,7 @@ class ObservedWork {
   coherence::MonitoredAccess Of(const Part& part) const {
     coherence::MonitoredAccess access;
     access.memory = part.memory;
+    access.of_copy = true;
     access.site = site_;
     access.call = call_;
     if (part.address == DeviceAddress(0)) return access;

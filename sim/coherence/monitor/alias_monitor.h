@@ -37,6 +37,7 @@ struct MonitoredAccess {
   char* memory = nullptr;
   uint32_t size = 0;
   bool armed = false;
+  bool of_copy = false;  // nothing can stand between what one thread of it reads and writes
   ThreadId thread = 0;
   AddressId address = 0;
   Strength strength;

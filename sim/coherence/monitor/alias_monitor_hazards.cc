@@ -71,6 +71,7 @@ void AliasMonitor::Impl::CheckRange(const MonitoredAccess& access, uint64_t size
 // Of the `size` bytes that are `at` bytes into the access.
 void AliasMonitor::Impl::ReportHazards(const MonitoredAccess& access, uint64_t at, uint64_t size) {
   for (const HazardReport& report : reports_) {
+    if (access.of_copy && report.first.thread == report.second.thread) continue;
     AliasHazard hazard;
     hazard.hazard = report.hazard;
     hazard.missing_fence = report.missing_fence;
