@@ -7,6 +7,7 @@
 
 #include "sim/host/shared_event.h"
 #include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
@@ -21,15 +22,6 @@ CUresult WhyNotOpened(const absl::Status& status) {
   return kMapFailed;
 }
 
-// Not measured.
-bool HasIpcEvents(const DriverState& driver, const Context& context) {
-  constexpr auto kIpcEvents = static_cast<DeviceAttribute>(125);
-  const auto device = static_cast<size_t>(context.device.value());
-  const auto& attributes = driver.simulator->profile().devices[device].attributes;
-  const auto found = attributes.find(kIpcEvents);
-  return found == attributes.end() || found->second != 0;  // older drivers have no such attribute
-}
-
 }  // namespace
 
 extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
@@ -37,7 +29,7 @@ extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event)
   // Even before cuInit.
   if (event == nullptr) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
   return EnterInContext(site, {handle}, [&](DriverState& driver, Context& context) {
-    if (!HasIpcEvents(driver, context)) return DriverCode::kNotSupported;
+    if (!HasIpc(driver, context)) return DriverCode::kNotSupported;
     const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
     const bool has_handle =
         record.has_value() && record->shared != nullptr && record->shared->IsMadeHere();
@@ -50,7 +42,7 @@ extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event)
 
 extern "C" CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
   return EnterInContext(TWINMMU_HERE, {event}, [&](DriverState& driver, Context& context) {
-    if (!HasIpcEvents(driver, context)) return ToResult(DriverCode::kNotSupported);
+    if (!HasIpc(driver, context)) return ToResult(DriverCode::kNotSupported);
     SharedEventName name;
     std::memcpy(name.data(), handle.reserved, sizeof(handle.reserved));
     absl::StatusOr<std::shared_ptr<SharedEvent>> shared = SharedEvent::Open(name);

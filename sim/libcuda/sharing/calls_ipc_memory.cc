@@ -7,6 +7,7 @@
 
 #include "sim/calls/linear/linear_calls.h"
 #include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 
@@ -21,10 +22,11 @@ extern "C" CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr ptr) {
   const CallSite site = TWINMMU_HERE;
   // Before the driver looks for a context, and even before cuInit.
   if (ptr == 0) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
-  return EnterInContext(site, {handle}, [&](DriverState& driver, Context&) {
+  return EnterInContext(site, {handle}, [&](DriverState& driver, Context& context) {
+    if (!HasIpc(driver, context)) return ToResult(DriverCode::kNotSupported);
     const absl::StatusOr<FileName> name = driver.simulator->linear().Share(DeviceAddress(ptr));
     if (name.ok()) std::memcpy(handle->reserved, name->data(), sizeof(handle->reserved));
-    return name.status();
+    return ToResult(name.status());
   });
 }
 
@@ -32,6 +34,7 @@ extern "C" CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* ptr, CUipcMemHandle handl
                                           unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, {ptr}, [&](DriverState& driver, Context& context) {
     if ((flags & kLazyPeerAccess) == 0) return ToResult(DriverCode::kInvalidValue);
+    if (!HasIpc(driver, context)) return ToResult(DriverCode::kNotSupported);
     FileName name;
     std::memcpy(name.data(), handle.reserved, sizeof(handle.reserved));
     const absl::StatusOr<LinearCalls::Opened> opened =

@@ -16,6 +16,9 @@ namespace twinmmu::libcuda {
 // What no header of the library declares.
 extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event);
 extern "C" CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle);
+extern "C" CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address);
+extern "C" CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle,
+                                          unsigned int flags);
 extern "C" CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t size);
 
 namespace {
@@ -99,6 +102,18 @@ TEST_F(SharedEventsTest, AreRefusedWhereTheDeviceSaysThatThereAreNone) {
            supported == 0 && cuEventCreate(&event, kShared) == CUDA_SUCCESS &&
            cuIpcGetEventHandle(&handle, event) == kNotSupported &&
            cuIpcOpenEventHandle(&event, handle) == kNotSupported;
+  });
+  EXPECT_EQ(StatusOf(process), 0);
+}
+
+// CUDA's documentation has one attribute for both.
+TEST_F(SharedEventsTest, AndSoIsMemory) {
+  const pid_t process = Start("TWINMMU_PROFILE", "vgpu", [] {
+    CUdeviceptr memory = 0;
+    CUipcMemHandle handle = {};
+    return cuMemAlloc_v2(&memory, 64) == CUDA_SUCCESS &&
+           cuIpcGetMemHandle(&handle, memory) == kNotSupported &&
+           cuIpcOpenMemHandle_v2(&memory, handle, 1) == kNotSupported;
   });
   EXPECT_EQ(StatusOf(process), 0);
 }
