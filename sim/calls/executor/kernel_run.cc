@@ -171,10 +171,11 @@ KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id
       threads_(std::min(Count(launch.config.grid) * Count(launch.config.block), kMostThreads)),
       shared_(kInPassing),
       last_turn_(std::chrono::steady_clock::now()),
+      host_threads_(HostThreads(state->mmu, launch.config)),
       grid_({&state->mmu, &state->sites, &state->aliases,
              [this](const ptx::AsyncHazard& hazard) { Report(hazard); },
              [this](const ptx::DivergentBarrier& barrier) { Report(barrier); }},
-            launch, HostThreads(state->mmu, launch.config)) {}
+            launch, host_threads_) {}
 
 uint64_t KernelRun::AmountOf(Turn turn) const {
   switch (turn) {
@@ -202,7 +203,8 @@ bool KernelRun::IsOverBudget(bool waited) {
     waited_ += static_cast<uint64_t>(std::min<int64_t>(since.count(), 100'000)) * kPerMicrosecond;
   }
   last_turn_ = now;
-  return grid_.unfinished_work() + waited_ > mmu_.profile.kernel_instruction_budget;
+  const uint64_t work = grid_.unfinished_work() / static_cast<uint64_t>(host_threads_);
+  return work + waited_ > mmu_.profile.kernel_instruction_budget;
 }
 
 void KernelRun::Begin() {
@@ -360,11 +362,14 @@ void KernelRun::OverBudget() {
   const Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device_};
   const std::shared_lock lock(mmu_.mutex);
   try {
-    RaiseFault(
-        &state_, device_, DriverCode::kLaunchTimeout, misuse, call_id_,
-        absl::StrCat(
-            "kernel ", kernel_, " is still running after ", mmu_.profile.kernel_instruction_budget,
-            " instructions, the kernel_instruction_budget of the profile: ", grid_.WhoWaits()));
+    RaiseFault(&state_, device_, DriverCode::kLaunchTimeout, misuse, call_id_,
+               absl::StrCat("kernel ", kernel_, " is still running after ",
+                            mmu_.profile.kernel_instruction_budget, " instructions",
+                            host_threads_ > 1 ? absl::StrCat(" of each of ", host_threads_,
+                                                             " threads of the host")
+                                              : "",
+                            ", the kernel_instruction_budget of the profile: ", grid_.WhoWaits(),
+                            ". A kernel that is only long needs a larger budget"));
   } catch (const std::bad_alloc&) {
     state_.sticky_error.Raise(kCall, DriverCode::kLaunchTimeout, "it ran too long");
   }

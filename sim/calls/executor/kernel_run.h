@@ -88,6 +88,7 @@ class KernelRun {
   uint64_t waited_ = 0;  // what its waiting has cost
   uint64_t shared_;      // the amount of the next turn that others may wait for
   std::chrono::steady_clock::time_point last_turn_;
+  const int host_threads_;  // that run its blocks
   ptx::Grid grid_;
 };
 
