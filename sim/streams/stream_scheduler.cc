@@ -43,8 +43,10 @@ StreamScheduler::Queue StreamScheduler::MakeQueue(DeviceOrdinal device) const {
 }
 
 bool StreamScheduler::IsDone(const Point& point) {
-  return point.queue_ == nullptr || point.queue_->items.empty() ||
-         point.queue_->items.front().number > point.number_;
+  if (point.queue_ == nullptr || point.queue_->items.empty()) return true;
+  const uint64_t first = point.queue_->items.front().number;
+  return first > point.number_ ||
+         (first == point.number_ && point.when_begun_ && point.queue_->begun);
 }
 
 bool StreamScheduler::CanRun(const QueueState& queue) {

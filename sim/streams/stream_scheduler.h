@@ -95,6 +95,12 @@ class StreamScheduler {
   class Point {
    public:
     Point() = default;
+    // The same, of which the last need only have begun.
+    Point WhenBegun() const {
+      Point begun = *this;
+      begun.when_begun_ = true;
+      return begun;
+    }
 
    private:
     friend class StreamScheduler;
@@ -102,6 +108,7 @@ class StreamScheduler {
 
     Queue queue_;
     uint64_t number_ = 0;  // of the last operation that belongs to it
+    bool when_begun_ = false;
   };
 
   struct Work {

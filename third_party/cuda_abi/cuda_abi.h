@@ -461,6 +461,15 @@ union CUlaunchAttributeValue {
     unsigned int x, y, z;
   } clusterDim;
   int programmaticStreamSerializationAllowed;
+  struct {
+    CUevent event;
+    int flags;
+    int triggerAtBlockStart;
+  } programmaticEvent;
+  struct {
+    CUevent event;
+    int flags;
+  } launchCompletionEvent;
   int clusterSchedulingPolicyPreference;
   struct {
     unsigned char default_, remote;

@@ -76,6 +76,20 @@ struct LoadedKernel {
 // The block that a launch has: a single thread stands for what the kernel requires.
 Dim3 BlockOf(const LoadedKernel& kernel, const Dim3& asked);
 
+// An event that a launch records, as an H200 with driver 580.159 does: one of the launch's
+// completion is reached once the kernel has begun, be it with a part of its blocks; one that is
+// programmatic at the kernel's end, to the host as to streams. CUDA promises no more than that all
+// blocks have triggered it. When they do tells only graphs apart.
+struct LaunchEvent {
+  enum class Kind {
+    kCompletion,
+    kProgrammatic,         // triggered by griddepcontrol.launch_dependents
+    kProgrammaticAtStart,  // of each block
+  };
+  Event event;
+  Kind kind = Kind::kCompletion;
+};
+
 // How a kernel is launched, beyond LaunchConfig.
 struct LaunchForm {
   bool cooperative = false;     // with memory by which its blocks can synchronise
@@ -83,6 +97,7 @@ struct LaunchForm {
   // Made of whole ones of `cluster`; without effect.
   std::optional<Dim3> preferred_cluster = std::nullopt;
   bool of_graph = false;  // a node of a graph: it may decide what others do
+  std::vector<LaunchEvent> events = {};
 };
 
 }  // namespace twinmmu

@@ -74,6 +74,42 @@ constexpr Limit kGrid[] = {
 constexpr DeviceLimit kShared{8, 49152};
 constexpr DeviceLimit kSharedOptin{97, 232448};
 
+// The events of a launch, and what they are to stand for. One of its completion comes after what
+// the stream had before, however the kernel is launched, and after nothing that the kernel does.
+class EventsOfLaunch {
+ public:
+  EventsOfLaunch(SimulatedStreams* streams, SimulatedStreams::Queue queue,
+                 const std::vector<LaunchEvent>& events)
+      : streams_(*streams), queue_(std::move(queue)), events_(events), points_(events.size()) {
+    Order(true);
+  }
+
+  // Once the kernel has its place in the order of the stream.
+  void ComeAfter() { Order(false); }
+  // Once it is submitted. Throws nothing.
+  void Record(const StreamScheduler::Point& kernel) {
+    for (size_t i = 0; i < events_.size(); ++i) {
+      points_[i].work = IsOfBegin(events_[i]) ? kernel.WhenBegun() : kernel;
+      streams_.Set(events_[i].event, std::move(points_[i]));
+    }
+  }
+
+ private:
+  static bool IsOfBegin(const LaunchEvent& event) {
+    return event.kind == LaunchEvent::Kind::kCompletion;
+  }
+  void Order(bool of_begin) {
+    for (size_t i = 0; i < events_.size(); ++i) {
+      if (IsOfBegin(events_[i]) == of_begin) points_[i] = streams_.RecordOrder(queue_);
+    }
+  }
+
+  SimulatedStreams& streams_;
+  const SimulatedStreams::Queue queue_;
+  const std::vector<LaunchEvent>& events_;
+  std::vector<SimulatedStreams::Point> points_;  // by event
+};
+
 absl::Status CheckExtent(const Profile& profile, DeviceOrdinal device, const Dim3& extent,
                          const Limit (&limits)[3]) {
   const uint32_t asked[] = {extent.x, extent.y, extent.z};
@@ -422,10 +458,12 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   absl::Cleanup undo = [this, workspace = launch.workspace] { FreeWorkspace(workspace); };
   using Kind = OperationOrder::Kind;
   const bool early = config.programmatic_stream_serialization;
+  EventsOfLaunch events(&streams_, queue, form.events);
   const auto run = std::make_shared<KernelRun>(
       &state_, std::move(launch), call_id,
       state_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel),
       streams_.Order(queue, call_id));
+  events.ComeAfter();
   std::move(undo).Cancel();
   if (ABSL_PREDICT_FALSE(state_.events != nullptr)) run->SetTold({stream, state_.events->Stack()});
   StreamScheduler::Work work;
@@ -436,7 +474,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   work.stream = stream;
   work.call_id = call_id;
   work.kernel = true;
-  state_.scheduler.Submit(queue->work, std::move(work));
+  events.Record(state_.scheduler.Submit(queue->work, std::move(work)));
   return absl::OkStatus();
 }
 

@@ -34,6 +34,17 @@ SimulatedStreams::Point SimulatedStreams::Record(const Queue& queue) {
   return {work, state_.order.Record(queue->order), state_.clocks.Record(queue->clock)};
 }
 
+SimulatedStreams::Point SimulatedStreams::RecordOrder(const Queue& queue) const {
+  return {StreamScheduler::Point(), state_.order.Record(queue->order),
+          state_.clocks.Record(queue->clock)};
+}
+
+void SimulatedStreams::Set(Event event, Point point) {
+  const std::lock_guard lock(mutex_);
+  EventState* const state = events_.Find(event.value());
+  if (state != nullptr) std::swap(state->point, point);
+}
+
 void SimulatedStreams::Wait(const Queue& queue, const Point& point) {
   state_.clocks.Wait(queue->clock, point.clock);
   state_.order.Wait(queue->order, point.moment);

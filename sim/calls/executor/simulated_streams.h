@@ -52,6 +52,10 @@ class SimulatedStreams {
   absl::Status SubmitTask(const char* call, Stream stream, std::function<void()> task);
   // What was given to the queue up to now.
   Point Record(const Queue& queue);
+  // The same of its order alone: the work comes later.
+  Point RecordOrder(const Queue& queue) const;
+  // The event stands for `point` from now on, unless it was destroyed.
+  void Set(Event event, Point point);
   // What the queue is given later waits for `point`.
   void Wait(const Queue& queue, const Point& point);
   // The host waits.

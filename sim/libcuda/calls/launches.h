@@ -19,10 +19,12 @@ DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void*
                          std::vector<char>* whole, std::vector<const void*>* arguments);
 
 // What attributes say of a launch; those that say how fast something is to be done mean nothing
-// here. INVALID_VALUE: there is no such one of launches, or it has no such value. NOT_SUPPORTED: it
-// is not simulated. Those behind a cluster without blocks, for which the launch is refused, are not
-// read: as an H200 has it.
-DriverCode ReadAttributes(const cuda_abi::CUlaunchConfig& config, LaunchConfig* launch,
+// here. INVALID_VALUE: there is no such one of launches, or it has no such value. INVALID_HANDLE,
+// ILLEGAL_STATE, NOT_SUPPORTED: of events, and of an attribute that only nodes of graphs have.
+// Those behind a cluster without blocks, for which the launch is refused, are not read. All as an
+// H200 has it.
+DriverCode ReadAttributes(const CallSite& site, DriverState& driver, Context& context,
+                          const cuda_abi::CUlaunchConfig& config, LaunchConfig* launch,
                           LaunchForm* form);
 
 // Gives a kernel to a stream.

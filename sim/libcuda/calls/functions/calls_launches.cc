@@ -1,5 +1,6 @@
 // Launches.
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ namespace {
 constexpr uint64_t kEnd = 0;            // CU_LAUNCH_PARAM_END
 constexpr uint64_t kBufferPointer = 1;  // CU_LAUNCH_PARAM_BUFFER_POINTER
 constexpr uint64_t kBufferSize = 2;     // CU_LAUNCH_PARAM_BUFFER_SIZE
+
+constexpr int kExternal = 1;  // CU_EVENT_RECORD_EXTERNAL
 
 // Whether all blocks can be on the device at once.
 bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchConfig& config) {
@@ -68,7 +71,7 @@ CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel, const Loade
                   const LaunchConfig& config, const LaunchForm& form,
                   const std::vector<const void*>& arguments) {
   const bool has_clusters = form.cluster.has_value() || form.preferred_cluster.has_value();
-  if (!form.cooperative && !has_clusters && !form.of_graph) {
+  if (!form.cooperative && !has_clusters && !form.of_graph && form.events.empty()) {
     return ToResult(driver.executor.Launch(stream, kernel, config, arguments));
   }
   if (form.cooperative) {
@@ -131,12 +134,41 @@ std::optional<Dim3> ClusterIn(const CUlaunchAttributeValue& value) {
 
 bool HasBlocks(const Dim3& cluster) { return cluster.x != 0 && cluster.y != 0 && cluster.z != 0; }
 
+bool IsCaptured(DriverState& driver, const Context& context, CUstream stream) {
+  return RefuseCaptured(driver, context, stream, /*invalidates=*/false).has_value();
+}
+
+// An event that the launch is to record. Codes, and their order: as an H200 with driver 580.159 has
+// them. (It crashes on an event that was destroyed.)
+DriverCode ReadEvent(DriverState& driver, Context& context, CUstream stream, CUevent event,
+                     int flags, LaunchEvent::Kind kind, LaunchForm* form) {
+  const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
+  if (!record.has_value()) return DriverCode::kInvalidHandle;
+  if ((flags & ~kExternal) != 0) return DriverCode::kInvalidValue;
+  if (flags != 0) {
+    return IsCaptured(driver, context, stream) ? DriverCode::kNotSupported
+                                               : DriverCode::kIllegalState;
+  }
+  if (record->context != &ContextOfStream(driver, context, stream)) {
+    return DriverCode::kInvalidHandle;
+  }
+  const bool is_timed = (record->flags & cuda_abi::CU_EVENT_DISABLE_TIMING) == 0;
+  if (is_timed || record->shared != nullptr) return DriverCode::kNotSupported;
+  form->events.push_back({Event(record->context->device, ToNumber(event)), kind});
+  return DriverCode::kSuccess;
+}
+
 }  // namespace
 
-DriverCode ReadAttributes(const CUlaunchConfig& config, LaunchConfig* launch, LaunchForm* form) {
+DriverCode ReadAttributes(const CallSite& site, DriverState& driver, Context& context,
+                          const CUlaunchConfig& config, LaunchConfig* launch, LaunchForm* form) {
   if (config.numAttrs != 0 && config.attrs == nullptr) return DriverCode::kInvalidValue;
+  const auto read_event = [&](CUevent event, int flags, LaunchEvent::Kind kind) {
+    return ReadEvent(driver, context, config.hStream, event, flags, kind, form);
+  };
   for (unsigned int i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttributeValue& value = config.attrs[i].value;
+    DriverCode read = DriverCode::kSuccess;
     switch (config.attrs[i].id) {
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         form->cooperative |= value.cooperative != 0;
@@ -163,12 +195,24 @@ DriverCode ReadAttributes(const CUlaunchConfig& config, LaunchConfig* launch, La
         if (!IsValid(config.attrs[i].id, value)) return DriverCode::kInvalidValue;
         break;
       case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        read = read_event(value.programmaticEvent.event, value.programmaticEvent.flags,
+                          value.programmaticEvent.triggerAtBlockStart != 0
+                              ? LaunchEvent::Kind::kProgrammaticAtStart
+                              : LaunchEvent::Kind::kProgrammatic);
+        break;
       case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        read = read_event(value.launchCompletionEvent.event, value.launchCompletionEvent.flags,
+                          LaunchEvent::Kind::kCompletion);
+        break;
       case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        return DriverCode::kNotSupported;
+        // A driver has it where it makes a node.
+        return IsCaptured(driver, context, config.hStream)
+                   ? Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported)
+                   : DriverCode::kNotSupported;
       default:
         return DriverCode::kInvalidValue;
     }
+    if (read != DriverCode::kSuccess) return read;
   }
   return DriverCode::kSuccess;
 }
@@ -198,10 +242,15 @@ CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, C
   if (there != DriverCode::kSuccess) return ToResult(there);
   const CUresult launched =
       LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, form, arguments);
-  if (launched == CUDA_SUCCESS && found->info->uses_heap) {
-    ContextOfStream(driver, context, stream).uses_heap = true;
+  if (launched != CUDA_SUCCESS) return launched;
+  if (found->info->uses_heap) ContextOfStream(driver, context, stream).uses_heap = true;
+  for (const LaunchEvent& recorded : form.events) {
+    ForgetCaptured(driver, ToPointer<CUevent>(recorded.event.value()));
+    driver.streams.events.Edit(recorded.event.value(), [](EventRecord& record) {
+      record.recorded = std::chrono::steady_clock::now();
+    });
   }
-  return launched;
+  return CUDA_SUCCESS;
 }
 
 absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context, CUfunction function) {
@@ -244,12 +293,13 @@ extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fu
   LaunchConfig launch{{config->gridDimX, config->gridDimY, config->gridDimZ},
                       {config->blockDimX, config->blockDimY, config->blockDimZ},
                       config->sharedMemBytes};
-  LaunchForm form;
-  const DriverCode read = ReadAttributes(*config, &launch, &form);
-  if (read != DriverCode::kSuccess) {
-    return EnterInContext(site, [&](DriverState&, Context&) { return read; });
-  }
-  return Launch(site, function, launch, config->hStream, form, parameters, extra);
+  return EnterOnStream(site, config->hStream, [&](DriverState& driver, Context& context) {
+    LaunchForm form;
+    const DriverCode read = ReadAttributes(site, driver, context, *config, &launch, &form);
+    if (read != DriverCode::kSuccess) return ToResult(read);
+    return LaunchIn(site, driver, context, function, launch, config->hStream, form, parameters,
+                    extra);
+  });
 }
 TWINMMU_ALIAS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
 

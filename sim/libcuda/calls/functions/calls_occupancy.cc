@@ -203,7 +203,7 @@ CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
     if (!kernel.ok()) return ToResult(kernel.status());
     LaunchConfig launch;
     LaunchForm form;
-    const DriverCode read = ReadAttributes(*config, &launch, &form);
+    const DriverCode read = ReadAttributes(site, driver, context, *config, &launch, &form);
     if (read != DriverCode::kSuccess) return ToResult(read);
     const absl::StatusOr<Dim3> cluster = driver.simulator->kernels().ClusterOf(
         *kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, form);
