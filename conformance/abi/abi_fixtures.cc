@@ -81,6 +81,7 @@ const Traits& TraitsOf() {
     made.survives_bad_pointers = !genuine;
     made.has_export_tables = genuine;
     made.keeps_old_forms = genuine;
+    made.allows_multicast = !genuine;
     return made;
   }();
   return traits;

@@ -22,6 +22,9 @@ struct Traits {
   // The forms of CUDA 2, such as cuMemAlloc without a suffix, are those of 32 bits. They are the
   // later ones otherwise.
   bool keeps_old_forms;
+  // Multicast objects may be made. On hardware they can put the links between GPUs out of service
+  // for everybody on the machine, and no test makes one.
+  bool allows_multicast;
 };
 
 // Of the driver under test, by what it says of itself. Calls cuInit.
