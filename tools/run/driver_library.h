@@ -20,7 +20,7 @@ struct Library {
 // The driver's first: libcuda.so.1. Then the audit library, NVML, and libcudart of each version.
 std::vector<Library> Libraries();
 
-// audit_library.cc: where LD_AUDIT names it, programs find the others of its folder however they
+// audit_library.c: where LD_AUDIT names it, programs find the others of its folder however they
 // ask.
 inline constexpr char kAuditLibrary[] = "libtwinmmu_audit.so";
 
