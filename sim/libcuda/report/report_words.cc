@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -90,19 +92,41 @@ std::string InWords(const ReportedDiagnostic& diagnostic) {
   return text;
 }
 
-// NVIDIA's own runtime asks for tables that only its own driver has. It was linked into the
-// program, so ours could not take its place; whatever else is wrong follows from that.
+// NVIDIA's own runtime asks for tables that only its own driver has. Whatever else is wrong follows
+// from that.
 constexpr DiagnosticKind kOwnRuntime = DiagnosticKind::kRuntimeNeedsGenuineDriver;
 
-std::string HowToRelink(const ProcessReport& report) {
+// Ours did not take its place: it is a part of other files, or was loaded as one of its own.
+std::string OwnRuntime(const ProcessReport& report) {
   if (report.counts.count(kOwnRuntime) == 0) return "";
-  return absl::StrCat(
-      "error: ", ToString(kOwnRuntime),
-      ": the program brings NVIDIA's own CUDA runtime, which accepts no simulated driver. Ours "
-      "does. Link the program to\n"
-      "  the shared runtime (nvcc -cudart shared): `twinmmu run` puts ours in its place; or\n"
-      "  none (nvcc -cudart none) and our -l:libtwinmmu_cudart13.a, or the like "
-      "(docs/guide/runtime.md).\n");
+  std::set<absl::string_view> linked;
+  std::set<absl::string_view> loaded;
+  for (const ReportedDiagnostic& diagnostic : report.diagnostics) {
+    if (diagnostic.kind != kOwnRuntime) continue;
+    const absl::string_view file = Basename(diagnostic.place.site.module);
+    (absl::StartsWith(file, "libcudart") ? loaded : linked)
+        .insert(file.empty() ? "the program" : file);
+  }
+  if (loaded.empty() && linked.empty()) linked.insert("the program");
+  std::string text = absl::StrCat("error: ", ToString(kOwnRuntime),
+                                  ": NVIDIA's own CUDA runtime was started, which accepts no "
+                                  "simulated driver. Ours does.\n");
+  if (!linked.empty()) {
+    absl::StrAppend(
+        &text, "  It is linked into ", absl::StrJoin(linked, ", "),
+        ". Link to the shared one (nvcc -cudart shared): `twinmmu run` puts ours in its "
+        "place; or to\n"
+        "  none (nvcc -cudart none) and our -l:libtwinmmu_cudart13.a, or the like "
+        "(docs/guide/runtime.md).\n");
+  }
+  if (!loaded.empty()) {
+    absl::StrAppend(
+        &text, "  It was loaded as ", absl::StrJoin(loaded, ", "),
+        ". `twinmmu run` puts ours in the place of libcudart.so.11.0, .12 and .13, from\n"
+        "  wherever they are loaded, if the program keeps LD_AUDIT as it is "
+        "(docs/guide/runtime.md).\n");
+  }
+  return text;
 }
 
 // Of each kind the first ones; then how many more there are.
@@ -388,7 +412,7 @@ std::string InWords(const ProcessReport& report, absl::string_view ended, size_t
   absl::StrAppend(&text, Counted(totals.errors, "error"), ", ", Counted(totals.warnings, "warning"),
                   ", ", Counted(totals.alive, "object"), " left, ",
                   Counted(totals.injected, "injected failure"), ", ", Counted(calls, "call"), "\n");
-  absl::StrAppend(&text, HowToRelink(report), Misuse(report, limit), Alive(report, limit),
+  absl::StrAppend(&text, OwnRuntime(report), Misuse(report, limit), Alive(report, limit),
                   Running(report), Injected(report), Asked(report, limit));
   if (report.lost_records != 0) {
     absl::StrAppend(

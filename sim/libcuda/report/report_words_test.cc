@@ -186,8 +186,24 @@ TEST(ReportWordsTest, ShowTenLeaksOfAKind) {
 TEST(ReportWordsTest, SayFirstAndOnceThatTheRuntimeIsNvidias) {
   ProcessReport report = Many(DiagnosticKind::kRuntimeNeedsGenuineDriver, Severity::kError, 3);
   const std::string words = InWords(report, "");
-  EXPECT_THAT(words, HasSubstr("0 calls\nerror: kRuntimeNeedsGenuineDriver: the program brings"));
+  EXPECT_THAT(words, HasSubstr("0 calls\nerror: kRuntimeNeedsGenuineDriver: NVIDIA's own"));
   EXPECT_THAT(words, Not(HasSubstr("What is wrong")));
+}
+
+// What helps depends on how the program has it.
+TEST(ReportWordsTest, SayOfEachFileHowItsRuntimeIsReplaced) {
+  ProcessReport report = Many(DiagnosticKind::kRuntimeNeedsGenuineDriver, Severity::kError, 3);
+  for (ReportedDiagnostic& diagnostic : report.diagnostics) {
+    diagnostic.place.site.module = "/opt/libpool.so";
+  }
+  report.diagnostics[2].place.site.module = "/opt/server";
+  EXPECT_THAT(InWords(report, ""), HasSubstr("It is linked into libpool.so, server. Link to the"));
+  EXPECT_THAT(InWords(report, ""), Not(HasSubstr("It was loaded as")));
+  report.diagnostics[0].place.site.module = "/opt/lib/libcudart.so.10.2";
+  EXPECT_THAT(InWords(report, ""), HasSubstr("It is linked into libpool.so, server. Link to the"));
+  EXPECT_THAT(InWords(report, ""), HasSubstr("It was loaded as libcudart.so.10.2. `twinmmu run`"));
+  report.diagnostics.resize(1);
+  EXPECT_THAT(InWords(report, ""), Not(HasSubstr("It is linked into")));
 }
 
 TEST(ReportWordsTest, TellInOneParagraphWhatWasAskedForAndNotFound) {
