@@ -80,9 +80,10 @@ CommandInfo Run() {
   return {"run",
           "-- PROGRAM [ARGUMENT...]",
           "run a program on the simulated driver, and report its misuse",
-          "Puts the simulated libcuda.so.1 first in LD_LIBRARY_PATH, runs the program with its "
-          "usual input, output and signals, and when it has ended prints on stderr what it did "
-          "wrong, what it left and which calls it made.\n\n"
+          "Puts the simulated libcuda.so.1, and our CUDA runtime and NVML, in front of those that "
+          "the program would find (by LD_LIBRARY_PATH and LD_AUDIT), runs it with its usual input, "
+          "output and signals, and when it has ended prints on stderr what it did wrong, what it "
+          "left and which calls it made.\n\n"
           "A flag that is not given leaves its environment variable (TWINMMU_PROFILE, "
           "TWINMMU_DEVICES, TWINMMU_FAIL, ...) as it is.",
           [](CLI::App& app, Options& options) {
