@@ -179,6 +179,22 @@ TEST_F(ExternalMemoryTest, BuffersBeginAnywhere) {
   EXPECT_EQ(destroy_memory(memory), CUDA_SUCCESS);
 }
 
+// Unlike other mappings. Source: an H200 with driver 580.159.
+TEST_F(ExternalMemoryTest, OperationsOnBuffersAreSynchronised) {
+  const ExternalMemory memory = Import(shared_.Export());
+  const CUdeviceptr buffer = Map(memory, 0, kChunk);
+  int synchronised = -1;
+  EXPECT_EQ(cuPointerGetAttribute(&synchronised, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, buffer),
+            CUDA_SUCCESS);
+  EXPECT_EQ(synchronised, 1);
+  EXPECT_EQ(
+      cuPointerGetAttribute(&synchronised, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, shared_.address()),
+      CUDA_SUCCESS);
+  EXPECT_EQ(synchronised, 0);
+  EXPECT_EQ(cuMemFree(buffer), CUDA_SUCCESS);
+  EXPECT_EQ(destroy_memory(memory), CUDA_SUCCESS);
+}
+
 TEST_F(ExternalMemoryTest, BuffersHaveNoFlags) {
   const ExternalMemory memory = Import(shared_.Export());
   CUdeviceptr address = 0;

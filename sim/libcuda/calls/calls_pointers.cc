@@ -7,6 +7,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/sharing/external_buffers.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -75,6 +76,8 @@ absl::StatusOr<uint64_t> AttributeOf(DriverState& driver, Context* context,
   }
   const absl::StatusOr<uint64_t> value = driver.vmm.GetPointerAttribute(device, attribute, address);
   if (!value.ok()) return value;
+  // Unlike other mappings. Source: an H200 with driver 580.159.
+  if (attribute == PointerAttribute::kSyncMemops && IsInExternalBuffer(driver, address)) return 1;
   const bool is_pointer = attribute == PointerAttribute::kDevicePointer;
   if (context == nullptr) {  // nobody is there who has access
     if (is_pointer) return NoAttribute(DriverCode::kInvalidContext, "no context is current");

@@ -147,4 +147,11 @@ std::optional<absl::Status> FreeExternalBuffer(DriverState& driver, DeviceAddres
   return freed;
 }
 
+bool IsInExternalBuffer(const DriverState& driver, DeviceAddress address) {
+  bool inside = false;
+  driver.external.buffers.ForEach(
+      [&](uint64_t, const ExternalBuffer& buffer) { inside |= buffer.mapped.contains(address); });
+  return inside;
+}
+
 }  // namespace twinmmu::libcuda

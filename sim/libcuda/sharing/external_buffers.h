@@ -1,4 +1,4 @@
-// Buffers over external memory, for calls that free memory of all kinds.
+// Buffers over external memory, for calls that are about memory of all kinds.
 
 #ifndef TWINMMU_SIM_LIBCUDA_SHARING_EXTERNAL_BUFFERS_H_
 #define TWINMMU_SIM_LIBCUDA_SHARING_EXTERNAL_BUFFERS_H_
@@ -13,6 +13,8 @@ namespace twinmmu::libcuda {
 
 // Frees the buffer that begins there. nullopt: there is none.
 std::optional<absl::Status> FreeExternalBuffer(DriverState& driver, DeviceAddress address);
+
+bool IsInExternalBuffer(const DriverState& driver, DeviceAddress address);
 
 }  // namespace twinmmu::libcuda
 
