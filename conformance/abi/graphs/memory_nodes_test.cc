@@ -11,7 +11,30 @@ namespace {
 constexpr Function<CUresult(CUgraphExec, CUgraphNode, CUgraph)> set_child_inside(
     "cuGraphExecChildGraphNodeSetParams");
 
-class MemoryNodesTest : public NodeMemoryTest {};
+class MemoryNodesTest : public NodeMemoryTest {
+ protected:
+  // The graph of a new node of `graph` that runs a copy of `child`.
+  static CUgraph AddChild(CUgraph graph, CUgraph child) {
+    CUgraphNode node = nullptr;
+    CUgraph inside = nullptr;
+    EXPECT_EQ(cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child), CUDA_SUCCESS);
+    EXPECT_EQ(cuGraphChildGraphNodeGetGraph(node, &inside), CUDA_SUCCESS);
+    return inside;
+  }
+  // It becomes a child of graph_.
+  CUgraph AddMoved(CUgraph child) {
+    EXPECT_EQ(Add(graph_, CU_GRAPH_NODE_TYPE_GRAPH, ChildParams{child, kMoved}), CUDA_SUCCESS);
+    return child;
+  }
+  template <typename Params>
+  static CUresult Add(CUgraph graph, int type, const Params& of_type) {
+    GenericParams params;
+    params.type = type;
+    std::memcpy(params.of_type, &of_type, sizeof(of_type));
+    CUgraphNode node = nullptr;
+    return add_node(&node, graph, nullptr, nullptr, 0, &params);
+  }
+};
 
 // --- Nodes
 
@@ -212,6 +235,50 @@ TEST_F(MemoryNodesTest, AGraphWithThemIsNotCopied) {
     EXPECT_EQ(cuGraphAddChildGraphNode(&node, MakeGraph(), nullptr, 0, graph),
               CUDA_ERROR_NOT_SUPPORTED);
   }
+}
+
+// Copied or moved, at any depth. Source: an H200 with driver 580.159.
+TEST_F(MemoryNodesTest, AGraphInsideAnotherGetsNone) {
+  const CUgraph middle = MakeGraph();
+  AddChild(middle, MakeGraph());
+  CUgraph moved = nullptr;
+  ASSERT_EQ(cuGraphCreate(&moved, 0), CUDA_SUCCESS);
+  const Allocated before = AddAlloc(moved);
+  const CUgraph copied = AddChild(graph_, middle);
+  CUgraph deep = nullptr;
+  ASSERT_EQ(cuGraphChildGraphNodeGetGraph(NodesOf(copied)[0], &deep), CUDA_SUCCESS);
+  for (const CUgraph inside : {copied, deep, AddMoved(moved)}) {
+    AllocParams params;
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(add_alloc(&node, inside, nullptr, 0, &params), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(add_free(&node, inside, nullptr, 0, before.address), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(add_free(&node, inside, nullptr, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(Add(inside, kAllocType, params), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(Add(inside, kFreeType, before.address), CUDA_ERROR_NOT_SUPPORTED);
+  }
+}
+
+TEST_F(MemoryNodesTest, OtherErrorsComeBeforeThatAGraphIsInsideAnother) {
+  const CUgraph inside = AddChild(graph_, MakeGraph());
+  AllocParams params;
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(add_alloc(&node, inside, nullptr, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add_alloc(&node, inside, nullptr, 3, &params), CUDA_ERROR_INVALID_VALUE);
+  params.size = 0;
+  EXPECT_EQ(add_alloc(&node, inside, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(MemoryNodesTest, ACaptureToAGraphInsideAnotherAllocatesNone) {
+  const Function<CUresult(CUstream, CUgraph, const CUgraphNode*, const EdgeData*, size_t,
+                          CUstreamCaptureMode)>
+      begin_to_graph("cuStreamBeginCaptureToGraph");
+  const CUgraph inside = AddChild(graph_, MakeGraph());
+  ASSERT_EQ(begin_to_graph(stream_, inside, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+            CUDA_SUCCESS);
+  CUdeviceptr address = 0;
+  EXPECT_EQ(allocate_async(&address, 64, stream_), CUDA_ERROR_NOT_SUPPORTED);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
 }
 
 TEST_F(MemoryNodesTest, OneExecutableGraphExistsAtATime) {
