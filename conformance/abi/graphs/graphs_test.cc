@@ -219,6 +219,19 @@ TEST_F(GraphsTest, DataOfEdgesIsChecked) {
   EXPECT_EQ(add_dependencies(graph_, &first, &second, &launch_order, 1), CUDA_SUCCESS);
 }
 
+// Source: an H200 with driver 580.159.
+TEST_F(GraphsTest, ProgrammaticEdgesGoFromEitherPortToKernels) {
+  const CUgraphNode first = AddKernel(add_, 1);
+  const CUgraphNode second = AddKernel(add_, 1);
+  const CUgraphNode fill = AddFill(FillOf(memory_, 1));
+  for (const unsigned char port : {1, 2}) {
+    const EdgeData data = {port, 0, 1, {}};
+    EXPECT_EQ(add_dependencies(graph_, &first, &second, &data, 1), CUDA_SUCCESS);
+    EXPECT_EQ(add_dependencies(graph_, &first, &fill, &data, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(remove_dependencies(graph_, &first, &second, &data, 1), CUDA_SUCCESS);
+  }
+}
+
 TEST_F(GraphsTest, NullIsNoGraphAndNoNode) {
   CUgraphNode node = nullptr;
   CUgraphNodeType type;

@@ -75,6 +75,12 @@ TEST_F(LaunchEventsTest, ALaunchRecordsSeveral) {
   EXPECT_EQ(Launch(ends_, stream_, {Programmatic(event_), Programmatic(event_)}), CUDA_SUCCESS);
 }
 
+TEST_F(LaunchEventsTest, OfOneAttributeTheLastCounts) {
+  ASSERT_EQ(Launch(spins_, stream_, {Programmatic(event_), Programmatic(second_)}), CUDA_SUCCESS);
+  EXPECT_EQ(ReachedSoon(second_), CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(cuEventQuery(event_), CUDA_SUCCESS);  // never recorded
+}
+
 TEST_F(LaunchEventsTest, TheLastRecordOfAnEventCounts) {
   EXPECT_EQ(cuEventRecord(event_, other_), CUDA_SUCCESS);
   ASSERT_EQ(Launch(spins_, stream_, {Programmatic(event_)}), CUDA_SUCCESS);

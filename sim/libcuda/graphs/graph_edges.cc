@@ -11,9 +11,12 @@ bool IsValidData(const GraphNode& from, const GraphWork& to, const CUgraphEdgeDa
   if (!std::holds_alternative<KernelWork>(from.work)) return false;
   usual.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER;
   if (IsSameData(data, usual)) return true;
-  usual.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  // Programmatic ones go to kernels, from either port.
   usual.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
-  return IsSameData(data, usual) && std::holds_alternative<KernelWork>(to);
+  bool is_programmatic = IsSameData(data, usual);
+  usual.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  is_programmatic |= IsSameData(data, usual);
+  return is_programmatic && std::holds_alternative<KernelWork>(to);
 }
 
 bool CanAdd(const Graph& graph, const GraphEdge& edge) {

@@ -1,5 +1,6 @@
 // Launches.
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -154,7 +155,15 @@ DriverCode ReadEvent(DriverState& driver, Context& context, CUstream stream, CUe
   }
   const bool is_timed = (record->flags & cuda_abi::CU_EVENT_DISABLE_TIMING) == 0;
   if (is_timed || record->shared != nullptr) return DriverCode::kNotSupported;
-  form->events.push_back({Event(record->context->device, ToNumber(event)), kind});
+  // Of one attribute the last counts.
+  std::vector<LaunchEvent>& events = form->events;
+  const bool completes = kind == LaunchEvent::Kind::kCompletion;
+  events.erase(std::remove_if(events.begin(), events.end(),
+                              [&](const LaunchEvent& other) {
+                                return (other.kind == LaunchEvent::Kind::kCompletion) == completes;
+                              }),
+               events.end());
+  events.push_back({Event(record->context->device, ToNumber(event)), kind});
   return DriverCode::kSuccess;
 }
 

@@ -11,10 +11,10 @@
 
 namespace twinmmu::libcuda {
 
-// make(&work) says what the node does; it stays nothing where there is nothing to do.
-// `programmatic`: of a launch that may begin before the kernels in front of it are over.
+// make(&work) says what the node does; it stays nothing where there is nothing to do. `launch`:
+// that it is; else null.
 Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context,
-                     cuda_abi::CUstream given, bool programmatic,
+                     cuda_abi::CUstream given, const CapturedLaunch* launch,
                      absl::FunctionRef<cuda_abi::CUresult(std::optional<GraphWork>*)> make);
 
 }  // namespace twinmmu::libcuda

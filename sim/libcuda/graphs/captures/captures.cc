@@ -26,6 +26,13 @@ std::set<GraphId> WithAncestors(const Graph& graph, const std::vector<GraphLink>
   return found;
 }
 
+// How much of a node an edge from it waits for: of two that a stream was made to wait for, the more
+// counts. Source: an H200 with driver 580.159.
+int WaitsFor(const cuda_abi::CUgraphEdgeData& data) {
+  if (data.type == cuda_abi::CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) return 1;
+  return data.from_port == cuda_abi::CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER ? 0 : 2;
+}
+
 }  // namespace
 
 CapturedStream* Captures::Find(const StreamName& stream) {
@@ -48,9 +55,14 @@ void Captures::Join(const StreamName& stream, CapturedStream joining) {
   if (captured == nullptr) return Begin(stream, std::move(joining));
   captured->dependencies.reserve(captured->dependencies.size() + joining.dependencies.size());
   for (const GraphLink& link : joining.dependencies) {
-    const bool known = std::any_of(captured->dependencies.begin(), captured->dependencies.end(),
-                                   [&](const GraphLink& other) { return other.node == link.node; });
-    if (!known) captured->dependencies.push_back(link);
+    const auto known =
+        std::find_if(captured->dependencies.begin(), captured->dependencies.end(),
+                     [&](const GraphLink& other) { return other.node == link.node; });
+    if (known == captured->dependencies.end()) {
+      captured->dependencies.push_back(link);
+    } else if (WaitsFor(link.data) > WaitsFor(known->data)) {
+      known->data = link.data;
+    }
   }
 }
 

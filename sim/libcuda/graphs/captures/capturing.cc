@@ -16,9 +16,19 @@ namespace {
 
 using Lock = std::lock_guard<std::mutex>;
 
+// What waits for an event of a launch waits for less than for the kernel.
+CUgraphEdgeData EdgeOf(LaunchEvent::Kind event) {
+  CUgraphEdgeData data = {};
+  data.from_port = event == LaunchEvent::Kind::kProgrammatic
+                       ? CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC
+                       : CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER;
+  if (event != LaunchEvent::Kind::kCompletion) data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  return data;
+}
+
 // A node behind all that the stream was given.
 void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, GraphWork work,
-            bool programmatic) {
+            const CapturedLaunch* launch) {
   Graph& graph = *stream.capture->graph;
   std::vector<RememberedMemory> memory = MemoryOf(site, driver, work);
   std::vector<GraphLink> dependencies;
@@ -26,14 +36,24 @@ void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, G
     const GraphNode* const before = graph.Find(link.node);
     if (before == nullptr) continue;  // the program destroyed it
     const bool of_kernels = std::holds_alternative<KernelWork>(before->work);
-    if (programmatic && of_kernels) {
+    if (launch != nullptr && launch->programmatic && of_kernels) {
       link.data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
       link.data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
     }
     dependencies.push_back(link);
   }
   std::vector<GraphLink> next(1);
+  const auto events = launch != nullptr ? launch->form.events : std::vector<LaunchEvent>();
+  const auto name_of = [](const LaunchEvent& event) {
+    return ToPointer<CUevent>(event.event.value());
+  };
+  for (const LaunchEvent& event : events) {
+    driver.captures.Record(name_of(event), {stream.capture, {GraphLink{0, EdgeOf(event.kind)}}});
+  }
   next[0].node = driver.graphs->AddNode(graph, std::move(work), std::move(memory), dependencies);
+  for (const LaunchEvent& event : events) {
+    driver.captures.Find(name_of(event))->dependencies[0].node = next[0].node;
+  }
   stream.dependencies = std::move(next);
   stream.has_work = true;
 }
@@ -41,7 +61,7 @@ void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, G
 }  // namespace
 
 Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context, CUstream given,
-                     bool programmatic,
+                     const CapturedLaunch* launch,
                      absl::FunctionRef<CUresult(std::optional<GraphWork>*)> make) {
   if (!driver.captures.MayMatter()) return std::nullopt;
   const Lock lock(driver.graphs->mutex);
@@ -51,7 +71,7 @@ Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context
   std::optional<GraphWork> work;
   const CUresult possible = make(&work);
   if (possible == CUDA_SUCCESS && work.has_value()) {
-    Append(site, driver, *stream, *std::move(work), programmatic);
+    Append(site, driver, *stream, *std::move(work), launch);
   }
   return possible;
 }
@@ -73,7 +93,7 @@ Captured CaptureCopy(const CallSite& site, DriverState& driver, Context& context
     if (possible == CUDA_SUCCESS) *work = made;
     return possible;
   };
-  return CaptureWork(site, driver, context, stream, false, make);
+  return CaptureWork(site, driver, context, stream, nullptr, make);
 }
 
 // Nobody looks whether the memory is there.
@@ -86,7 +106,7 @@ Captured CaptureFill(const CallSite& site, DriverState& driver, Context& context
     if (possible == CUDA_SUCCESS) *work = made;
     return possible;
   };
-  return CaptureWork(site, driver, context, stream, false, make);
+  return CaptureWork(site, driver, context, stream, nullptr, make);
 }
 
 Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& context,
@@ -115,7 +135,7 @@ Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& conte
     if (possible == CUDA_SUCCESS) *work = std::move(made);
     return possible;
   };
-  return CaptureWork(site, driver, context, stream, launch.programmatic, make);
+  return CaptureWork(site, driver, context, stream, &launch, make);
 }
 
 Captured CaptureHost(const CallSite& site, DriverState& driver, Context& context,
@@ -124,14 +144,14 @@ Captured CaptureHost(const CallSite& site, DriverState& driver, Context& context
     *work = HostWork{call};
     return CUDA_SUCCESS;
   };
-  return CaptureWork(site, driver, context, stream, false, make);
+  return CaptureWork(site, driver, context, stream, nullptr, make);
 }
 
 Captured CaptureRecord(const CallSite& site, DriverState& driver, Context& context, CUevent event,
                        CUstream given, bool external) {
   if (!driver.captures.MayMatter()) return std::nullopt;
   if (external) {
-    return CaptureWork(site, driver, context, given, false, [&](std::optional<GraphWork>* work) {
+    return CaptureWork(site, driver, context, given, nullptr, [&](std::optional<GraphWork>* work) {
       const CUresult known = CheckEvent(driver, event);
       if (known == CUDA_SUCCESS) *work = RecordWork{event};
       return known;
@@ -154,7 +174,7 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
                      CUevent event, bool external) {
   if (!driver.captures.MayMatter()) return std::nullopt;
   if (external) {
-    return CaptureWork(site, driver, context, given, false, [&](std::optional<GraphWork>* work) {
+    return CaptureWork(site, driver, context, given, nullptr, [&](std::optional<GraphWork>* work) {
       const CUresult known = CheckEvent(driver, event);
       if (known == CUDA_SUCCESS) *work = WaitWork{event};
       return known;

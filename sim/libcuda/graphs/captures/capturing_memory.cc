@@ -12,7 +12,7 @@ namespace twinmmu::libcuda {
 Captured CaptureAllocation(const CallSite& site, DriverState& driver, Context& context, size_t size,
                            std::optional<CUmemoryPool>, CUstream stream, CUdeviceptr* address) {
   return CaptureWork(
-      site, driver, context, stream, false, [&](std::optional<GraphWork>* work) -> CUresult {
+      site, driver, context, stream, nullptr, [&](std::optional<GraphWork>* work) -> CUresult {
         *address = 0;
         if (size == 0) return CUDA_SUCCESS;
         Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
@@ -34,7 +34,7 @@ Captured CaptureAllocation(const CallSite& site, DriverState& driver, Context& c
 Captured CaptureFree(const CallSite& site, DriverState& driver, Context& context,
                      CUdeviceptr address, CUstream stream) {
   return CaptureWork(
-      site, driver, context, stream, false, [&](std::optional<GraphWork>* work) -> CUresult {
+      site, driver, context, stream, nullptr, [&](std::optional<GraphWork>* work) -> CUresult {
         const Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
         FreeWork made;
         const CUresult possible = MakeFree(driver, graph, address, &made);
@@ -47,7 +47,7 @@ Captured CaptureBatch(const CallSite& site, DriverState& driver, Context& contex
                       BatchVersion version, absl::Span<const CUstreamBatchMemOpParams> operations,
                       CUstream stream) {
   return CaptureWork(
-      site, driver, context, stream, false, [&](std::optional<GraphWork>* work) -> CUresult {
+      site, driver, context, stream, nullptr, [&](std::optional<GraphWork>* work) -> CUresult {
         BatchWork made;
         const CUresult possible = MakeBatch(driver, context, version, operations, &made);
         if (possible == CUDA_SUCCESS) *work = std::move(made);
