@@ -94,10 +94,20 @@ TEST_F(RuntimeLaunches, TakeAHandle) {
   EXPECT_EQ(__cudaLaunchKernel(kernel, {2, 1, 1}, {64, 1, 1}, arguments, 0, nullptr), cudaSuccess);
   EXPECT_EQ(Result(50), 2 * 100);
   EXPECT_EQ(cudaLaunchKernel(kernel, {2, 1, 1}, {64, 1, 1}, arguments, 0, nullptr), cudaSuccess);
+  __cudaUnregisterFatBinary(module);
+}
+
+TEST_F(RuntimeLaunches, AreConfiguredOrCooperative) {
+  void** const module = RegisterVectorKernels();
+  int count = kCount;
+  void* arguments[] = {&a_, &b_, &c_, &count};
   cudaLaunchConfig_t config = {{2, 1, 1}, {64, 1, 1}, 0, nullptr, nullptr, 0};
   EXPECT_EQ(cudaLaunchKernelExC(&config, &Add, arguments), cudaSuccess);
+  EXPECT_EQ(Result(50), 2 * 100);
+  EXPECT_EQ(cudaMemset(c_, 0, sizeof(host_)), cudaSuccess);
   EXPECT_EQ(cudaLaunchCooperativeKernel(&Add, {2, 1, 1}, {64, 1, 1}, arguments, 0, nullptr),
             cudaSuccess);
+  EXPECT_EQ(Result(50), 2 * 100);
   __cudaUnregisterFatBinary(module);
 }
 
