@@ -2,6 +2,7 @@
 // data. The codes and edges are those of an H200 with driver 580.159.
 
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "conformance/abi/graphs/graph_fixture.h"

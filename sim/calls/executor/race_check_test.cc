@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/testing/diagnostic_matchers.h"
+#include "sim/calls/executor/kernel_calls.h"
 #include "sim/testing/test_machine.h"
 
 namespace twinmmu {
@@ -74,6 +75,18 @@ class RaceCheckTest : public MachineTest {
     const void* const argument = &at_;
     ASSERT_THAT(executor().Launch(stream, *kernel, config, {&argument, 1}), IsOk());
   }
+  // On a_, with an event that b_ waits for.
+  void LaunchRecording(LaunchEvent::Kind kind, const std::string& body = kStore) {
+    const auto module = executor().LoadModule(kDevice0, KernelText(body));
+    ASSERT_THAT(module, IsOk());
+    LaunchForm form;
+    form.events = {{*executor().CreateEvent(kDevice0), kind}};
+    const void* const argument = &at_;
+    ASSERT_THAT(simulator_->kernels().Launch(a_, *executor().GetKernel(*module, "kernel"),
+                                             LaunchConfig(), {&argument, 1}, form),
+                IsOk());
+    ASSERT_THAT(executor().WaitEvent(b_, form.events[0].event), IsOk());
+  }
   void Fill(Stream stream) {
     ASSERT_THAT(executor().Fill(stream, at_, {0, Bytes(1)}, 4096), IsOk());
   }
@@ -125,6 +138,32 @@ TEST_F(RaceCheckTest, AnEventOrdersTwoStreams) {
   ASSERT_THAT(executor().WaitEvent(b_, event), IsOk());
   Launch(b_, kLoad);
   EXPECT_THAT(Found(), IsEmpty());
+}
+
+// A kernel whose launch records an event on one stream, and a fill on another that waits for it.
+TEST_F(RaceCheckTest, ACompletionEventOrdersNothingThatItsKernelDoes) {
+  LaunchRecording(LaunchEvent::Kind::kCompletion);
+  Fill(b_);
+  EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
+}
+
+TEST_F(RaceCheckTest, ACompletionEventOrdersWhatItsKernelComesAfter) {
+  Fill(a_);
+  LaunchRecording(LaunchEvent::Kind::kCompletion, "");
+  Fill(b_);
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
+TEST_F(RaceCheckTest, AProgrammaticEventOrdersItsKernel) {
+  LaunchRecording(LaunchEvent::Kind::kProgrammatic);
+  Fill(b_);
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
+TEST_F(QueuedRaceCheckTest, ACompletionEventOrdersNothingThatItsKernelDoes) {
+  LaunchRecording(LaunchEvent::Kind::kCompletion);
+  Fill(b_);
+  EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
 }
 
 TEST_F(RaceCheckTest, AWaitOfTheHostOrdersTwoStreams) {

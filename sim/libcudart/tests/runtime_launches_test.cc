@@ -111,6 +111,35 @@ TEST_F(RuntimeLaunches, AreConfiguredOrCooperative) {
   __cudaUnregisterFatBinary(module);
 }
 
+// What an attribute names is the driver's to take or to refuse.
+TEST_F(RuntimeLaunches, RecordEventsThatAttributesName) {
+  void** const module = RegisterVectorKernels();
+  cudaEvent_t untimed = nullptr;
+  cudaEvent_t timed = nullptr;
+  EXPECT_EQ(cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming), cudaSuccess);
+  EXPECT_EQ(cudaEventCreate(&timed), cudaSuccess);
+  int count = kCount;
+  void* arguments[] = {&a_, &b_, &c_, &count};
+  for (const int id : {7, 12}) {  // cudaLaunchAttributeProgrammaticEvent, ...CompletionEvent
+    struct {
+      int id;
+      int pad;
+      cudaEvent_t event;
+      int rest[14];
+    } recorded = {id, 0, untimed, {}};
+    cudaLaunchConfig_t config = {{2, 1, 1}, {64, 1, 1}, 0, nullptr, nullptr, 1};
+    config.attrs = reinterpret_cast<cudaLaunchAttribute_st*>(&recorded);
+    EXPECT_EQ(cudaLaunchKernelExC(&config, &Add, arguments), cudaSuccess);
+    EXPECT_EQ(cudaEventSynchronize(untimed), cudaSuccess);
+    recorded.event = timed;
+    EXPECT_EQ(cudaLaunchKernelExC(&config, &Add, arguments), cudaErrorNotSupported);
+  }
+  EXPECT_EQ(Result(50), 2 * 100);
+  EXPECT_EQ(cudaEventDestroy(untimed), cudaSuccess);
+  EXPECT_EQ(cudaEventDestroy(timed), cudaSuccess);
+  __cudaUnregisterFatBinary(module);
+}
+
 constexpr int kDynamicShared = 8;
 constexpr int kClusterDepth = 13;
 constexpr int kLargeClusters = 14;

@@ -76,6 +76,8 @@ struct World {
   CUfunction function = nullptr;
   CUdeviceptr memory = 0;
   void* gate = nullptr;
+  CUevent begun = nullptr;
+  CUevent ended = nullptr;
   Sums read = {};
 };
 using Steps = std::vector<Step<World>>;
@@ -141,6 +143,14 @@ CUresult LaunchEarly(World& w) {
   attribute.value.programmaticStreamSerializationAllowed = 1;
   return LaunchEx(w, &attribute, 1);
 }
+CUresult LaunchWithEvents(World& w) {
+  CUlaunchAttribute attributes[2] = {};
+  attributes[0].id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+  attributes[0].value.launchCompletionEvent.event = w.begun;
+  attributes[1].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+  attributes[1].value.programmaticEvent.event = w.ended;
+  return LaunchEx(w, attributes, 2);
+}
 
 // A kernel that finds no memory when it runs has failed for good: they run when all is launched,
 // and while another thread waits for them, in which nothing fails.
@@ -162,8 +172,8 @@ CUresult RunThem(World& w) {
 CUresult ReadSums(World& w) {
   const CUresult result = cuMemcpyDtoH_v2(&w.read, w.memory, sizeof(w.read));
   if (result != CUDA_SUCCESS) return result;
-  EXPECT_EQ(w.read.count, 10 * 3 + 4 * 100);  // each launch once
-  EXPECT_EQ(w.read.sum, 10 * 0.5 + 4 * 8);
+  EXPECT_EQ(w.read.count, 10 * 3 + 5 * 100);  // each launch once
+  EXPECT_EQ(w.read.sum, 10 * 0.5 + 5 * 8);
   return result;
 }
 
@@ -181,6 +191,10 @@ Steps Launches() {
       {"launch one on devices", LaunchOnDevices},
       {"launch clusters", LaunchClusters},
       {"launch an early one", LaunchEarly},
+      {"create an event",
+       [](World& w) { return cuEventCreate(&w.begun, CU_EVENT_DISABLE_TIMING); }},
+      {"create another", [](World& w) { return cuEventCreate(&w.ended, CU_EVENT_DISABLE_TIMING); }},
+      {"launch one with events", LaunchWithEvents},
       {"run", RunThem},
       {"read", ReadSums},
       {"unload", [](World& w) { return cuModuleUnload(w.module); }},
@@ -195,6 +209,9 @@ std::string VisibleState(World& w) {
   unsigned int count = 0;
   out << cuModuleGetFunctionCount(&count, w.module) << " module " << count << "\n";
   out << (w.stream == nullptr ? 0 : cuStreamQuery(w.stream)) << " stream\n";
+  for (const CUevent event : {w.begun, w.ended}) {
+    out << (event == nullptr ? 0 : cuEventQuery(event)) << " event\n";
+  }
   out << w.read.count << " " << w.read.sum << " read\n";
   out << FreeOn(1);
   return out.str();
