@@ -154,7 +154,8 @@ Profile Wsl() {
   return profile;
 }
 
-// A process sees one instance, and instances reach none other. Not measured.
+// A process sees one instance, and instances reach none other (Multi-Instance GPU User Guide). Not
+// measured.
 Profile Mig() {
   Profile profile =
       With(OneDevice(), {{kMultiprocessors, 16}, {kFabricHandles, 0}, {kMulticast, 0}});
@@ -164,7 +165,8 @@ Profile Mig() {
   return profile;
 }
 
-// Managed memory, IPC and RDMA are off unless the host's administrator turns them on. Not measured.
+// Managed memory is off unless the host's administrator turns it on (Virtual GPU Software User
+// Guide); so are IPC and RDMA here. Not measured.
 Profile Vgpu() {
   Profile profile = With(OneDevice(), {{kManagedMemory, 0},
                                        {kConcurrentManagedAccess, 0},

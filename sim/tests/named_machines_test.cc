@@ -41,6 +41,25 @@ TEST(NamedMachinesTest, WslRegistersNoMemoryOfTheHost) {
               HasDriverCode(DriverCode::kNotSupported));
 }
 
+TEST(NamedMachinesTest, AnInstanceIsAPartOfADevice) {
+  const Profile whole = Profile::ReferenceH200(1);
+  const Profile instance = MachineOf("mig");
+  EXPECT_EQ(instance.device_count(), 1);
+  EXPECT_LT(instance.devices[0].memory, whole.devices[0].memory);
+  SharingMachine machine(instance);
+  EXPECT_THAT(machine.vmm().GetDeviceAttribute(DeviceAttribute(16), kDevice0), IsOkAndHolds(16))
+      << "multiprocessors";
+}
+
+TEST(NamedMachinesTest, AVirtualDeviceHasNoMemoryForRdmaAndNoManagedMemory) {
+  SharingMachine machine(MachineOf("vgpu"));
+  AllocationProperties rdma;
+  rdma.gpu_direct_rdma = 1;
+  EXPECT_THAT(machine.vmm().Create(kGranule, rdma), HasDriverCode(DriverCode::kNotSupported));
+  EXPECT_THAT(machine.vmm().GetDeviceAttribute(DeviceAttribute(83), kDevice0), IsOkAndHolds(0))
+      << "managed memory";
+}
+
 TEST(NamedMachinesTest, ANodeWithoutMemoryHasNone) {
   SharingMachine machine(MachineOf("numa-without-memory"));
   EXPECT_THAT(machine.vmm().GetDeviceAttribute(DeviceAttribute::kHostNumaId, kDevice1),

@@ -1,5 +1,5 @@
 // Functions that take no part in memory: accepted where a driver accepts them, and without effect.
-// None of their codes for wrong arguments is measured; INVALID_VALUE is what the documentation has.
+// INVALID_VALUE for wrong arguments is what the documentation has; what was measured says so.
 
 #include <cstdint>
 
