@@ -113,9 +113,9 @@ std::string OwnRuntime(const ProcessReport& report) {
                                   "simulated driver. Ours does.\n");
   if (!linked.empty()) {
     absl::StrAppend(
-        &text, "  It is linked into ", absl::StrJoin(linked, ", "),
-        ". Link to the shared one (nvcc -cudart shared): `twinmmu run` puts ours in its "
-        "place; or to\n"
+        &text, "  It is in ", absl::StrJoin(linked, ", "),
+        ". Link to the shared one, by its own name (nvcc -cudart shared): `twinmmu run` puts "
+        "ours in its place; or to\n"
         "  none (nvcc -cudart none) and our -l:libtwinmmu_cudart13.a, or the like "
         "(docs/guide/runtime.md).\n");
   }

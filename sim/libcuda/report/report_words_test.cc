@@ -197,13 +197,13 @@ TEST(ReportWordsTest, SayOfEachFileHowItsRuntimeIsReplaced) {
     diagnostic.place.site.module = "/opt/libpool.so";
   }
   report.diagnostics[2].place.site.module = "/opt/server";
-  EXPECT_THAT(InWords(report, ""), HasSubstr("It is linked into libpool.so, server. Link to the"));
+  EXPECT_THAT(InWords(report, ""), HasSubstr("It is in libpool.so, server. Link to the shared"));
   EXPECT_THAT(InWords(report, ""), Not(HasSubstr("It was loaded as")));
   report.diagnostics[0].place.site.module = "/opt/lib/libcudart.so.10.2";
-  EXPECT_THAT(InWords(report, ""), HasSubstr("It is linked into libpool.so, server. Link to the"));
+  EXPECT_THAT(InWords(report, ""), HasSubstr("It is in libpool.so, server. Link to the shared"));
   EXPECT_THAT(InWords(report, ""), HasSubstr("It was loaded as libcudart.so.10.2. `twinmmu run`"));
   report.diagnostics.resize(1);
-  EXPECT_THAT(InWords(report, ""), Not(HasSubstr("It is linked into")));
+  EXPECT_THAT(InWords(report, ""), Not(HasSubstr("It is in ")));
 }
 
 TEST(ReportWordsTest, TellInOneParagraphWhatWasAskedForAndNotFound) {
