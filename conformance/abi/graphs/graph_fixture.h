@@ -40,6 +40,12 @@ inline constexpr Function<CUresult(CUgraphExec, CUgraph, UpdateInfo*)> update(
 inline constexpr Function<CUresult(CUstream, CUstreamCaptureStatus*, uint64_t*, CUgraph*,
                                    const CUgraphNode**, const EdgeData**, size_t*)>
     capture_info("cuStreamGetCaptureInfo_v3");
+inline constexpr Function<CUresult(CUgraphNode, int, NodeAttributeValue*)> get_node_attribute(
+    "cuGraphKernelNodeGetAttribute");
+inline constexpr Function<CUresult(CUgraphNode, int, const NodeAttributeValue*)> set_node_attribute(
+    "cuGraphKernelNodeSetAttribute");
+inline constexpr Function<CUresult(CUgraphNode, CUgraphNode)> copy_node_attributes(
+    "cuGraphKernelNodeCopyAttributes");
 
 // Two edges, by the numbers of their nodes.
 using Edge = std::pair<int, int>;

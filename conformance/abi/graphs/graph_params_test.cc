@@ -7,25 +7,9 @@ namespace {
 
 using GraphParamsTest = GraphTest;
 
-union AttributeValue {
-  alignas(8) char pad[64];
-  int cooperative;
-  int priority;
-  unsigned char domains[2];
-  unsigned cluster[3];
-};
 constexpr int kCooperative = 2;
-constexpr int kClusterDimension = 4;
 constexpr int kPriority = 8;
 constexpr int kDomainMap = 9;
-
-const Function<CUresult(CUgraphNode, int, AttributeValue*)> get_attribute(
-    "cuGraphKernelNodeGetAttribute");
-const Function<CUresult(CUgraphNode, int, const AttributeValue*)> set_attribute(
-    "cuGraphKernelNodeSetAttribute");
-
-const Function<CUresult(CUgraphNode, CUgraphNode)> copy_attributes(
-    "cuGraphKernelNodeCopyAttributes");
 
 TEST_F(GraphParamsTest, AKernelNodeKeepsItsArguments) {
   const CUgraphNode node = AddKernel(add_, 3);
@@ -238,60 +222,48 @@ TEST_F(GraphParamsTest, EventNodesHaveAnEvent) {
 
 TEST_F(GraphParamsTest, OnlyKnownAttributesAreKept) {
   const CUgraphNode node = AddKernel(add_, 1);
-  AttributeValue value = {};
+  NodeAttributeValue value = {};
   for (const int unknown : {0, 3, 6, 7, 11, 12, 15, 17, 18}) {
-    EXPECT_EQ(get_attribute(node, unknown, &value), CUDA_ERROR_INVALID_VALUE) << unknown;
-    EXPECT_EQ(set_attribute(node, unknown, &value), CUDA_ERROR_INVALID_VALUE) << unknown;
+    EXPECT_EQ(get_node_attribute(node, unknown, &value), CUDA_ERROR_INVALID_VALUE) << unknown;
+    EXPECT_EQ(set_node_attribute(node, unknown, &value), CUDA_ERROR_INVALID_VALUE) << unknown;
   }
-  EXPECT_EQ(get_attribute(node, kDomainMap, &value), CUDA_SUCCESS);
+  EXPECT_EQ(get_node_attribute(node, kDomainMap, &value), CUDA_SUCCESS);
   EXPECT_EQ(value.domains[1], 1);
   value = {};
   value.cooperative = 1;
-  EXPECT_EQ(set_attribute(node, kCooperative, &value), CUDA_SUCCESS);
+  EXPECT_EQ(set_node_attribute(node, kCooperative, &value), CUDA_SUCCESS);
   value = {};
-  EXPECT_EQ(get_attribute(node, kCooperative, &value), CUDA_SUCCESS);
+  EXPECT_EQ(get_node_attribute(node, kCooperative, &value), CUDA_SUCCESS);
   EXPECT_EQ(value.cooperative, 1);
 }
 
 TEST_F(GraphParamsTest, AttributesAreCopiedToAnotherNode) {
   const CUgraphNode from = AddKernel(add_, 1);
   const CUgraphNode to = AddKernel(add_, 1);
-  AttributeValue value = {};
+  NodeAttributeValue value = {};
   value.priority = -3;
-  EXPECT_EQ(set_attribute(from, kPriority, &value), CUDA_SUCCESS);
+  EXPECT_EQ(set_node_attribute(from, kPriority, &value), CUDA_SUCCESS);
   value.priority = 0;
-  EXPECT_EQ(copy_attributes(to, from), CUDA_SUCCESS);
-  EXPECT_EQ(get_attribute(to, kPriority, &value), CUDA_SUCCESS);
+  EXPECT_EQ(copy_node_attributes(to, from), CUDA_SUCCESS);
+  EXPECT_EQ(get_node_attribute(to, kPriority, &value), CUDA_SUCCESS);
   EXPECT_EQ(value.priority, -3);
 }
 
 TEST_F(GraphParamsTest, AttributesAreCopiedBetweenKernels) {
   const CUgraphNode kernel = AddKernel(add_, 1);
   const CUgraphNode empty = AddEmpty();
-  EXPECT_EQ(copy_attributes(kernel, empty), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(copy_attributes(empty, kernel), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(copy_attributes(kernel, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(copy_attributes(nullptr, kernel), CUDA_ERROR_INVALID_VALUE);
-}
-
-TEST_F(GraphParamsTest, AClusterOfOneBlockIsAnAttribute) {
-  const CUgraphNode node = AddKernel(add_, 1);
-  AttributeValue value = {};
-  value.cluster[0] = value.cluster[1] = value.cluster[2] = 1;
-  EXPECT_EQ(set_attribute(node, kClusterDimension, &value), CUDA_SUCCESS);
-  value = {};
-  EXPECT_EQ(get_attribute(node, kClusterDimension, &value), CUDA_SUCCESS);
-  EXPECT_EQ(value.cluster[0], 1u);
-  EXPECT_EQ(value.cluster[1], 1u);
-  EXPECT_EQ(value.cluster[2], 1u);
+  EXPECT_EQ(copy_node_attributes(kernel, empty), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy_node_attributes(empty, kernel), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy_node_attributes(kernel, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy_node_attributes(nullptr, kernel), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(GraphParamsTest, APriorityStaysInItsRange) {
   const CUgraphNode node = AddKernel(add_, 1);
-  AttributeValue value = {};
+  NodeAttributeValue value = {};
   value.priority = -20;
-  EXPECT_EQ(set_attribute(node, kPriority, &value), CUDA_SUCCESS);
-  EXPECT_EQ(get_attribute(node, kPriority, &value), CUDA_SUCCESS);
+  EXPECT_EQ(set_node_attribute(node, kPriority, &value), CUDA_SUCCESS);
+  EXPECT_EQ(get_node_attribute(node, kPriority, &value), CUDA_SUCCESS);
   EXPECT_EQ(value.priority, -5);
 }
 

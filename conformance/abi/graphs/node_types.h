@@ -34,6 +34,14 @@ struct AllocParams {
   size_t size = 64;
   CUdeviceptr address = 0;
 };
+// CUlaunchAttributeValue
+union NodeAttributeValue {
+  alignas(8) char pad[64];
+  int cooperative;
+  int priority;
+  unsigned char domains[2];
+  unsigned cluster[3];
+};
 struct GenericParams {
   int type = 0;
   int reserved0[3] = {};

@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "sim/libcuda/graphs/batch_nodes.h"
-#include "sim/libcuda/graphs/exec_changes.h"
+#include "sim/libcuda/graphs/changes/exec_changes.h"
+#include "sim/libcuda/graphs/changes/node_changes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 
 namespace twinmmu::libcuda {
@@ -20,22 +21,14 @@ extern "C" CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
 
 extern "C" CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
                                                    CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return EnterWork<BatchWork>(
-      TWINMMU_HERE, node, {params}, [&](DriverState&, const BatchWork& work) {
-        *params = {work.context->handle(), static_cast<unsigned int>(work.operations->size()),
-                   work.operations->data(), 0};
-        return CUDA_SUCCESS;
-      });
+  return TellParams<BatchWork>(TWINMMU_HERE, node, params);
 }
 
 extern "C" CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
                                                    const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   const CallSite site = TWINMMU_HERE;
-  return EnterWork<BatchWork>(site, node, {params}, [&](DriverState& driver, BatchWork& work) {
-    BatchWork made;
-    const CUresult possible = MakeBatch(site, driver, *params, &made);
-    if (possible == CUDA_SUCCESS) work = std::move(made);
-    return possible;
+  return ChangeWork<BatchWork>(site, node, params, [&](DriverState& driver, BatchWork* work) {
+    return MakeBatch(site, driver, *params, work);
   });
 }
 

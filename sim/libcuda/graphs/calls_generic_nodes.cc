@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "sim/libcuda/graphs/batch_nodes.h"
+#include "sim/libcuda/graphs/changes/exec_changes.h"
+#include "sim/libcuda/graphs/changes/node_changes.h"
 #include "sim/libcuda/graphs/conditional_nodes.h"
-#include "sim/libcuda/graphs/exec_changes.h"
 #include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
@@ -139,11 +140,11 @@ CUresult MakeOther(const CallSite& site, DriverState& driver, const CUgraphNodeP
       std::holds_alternative<ConditionalWork>(before)) {
     return kNotSupported;
   }
-  const CUresult possible = MakeWork(site, driver, params, nullptr, work);
-  if (auto* const kernel = std::get_if<KernelWork>(work)) {
-    kernel->attributes = std::get<KernelWork>(before).attributes;
+  if (const auto* const kernel = std::get_if<KernelWork>(&before)) {
+    if (!IsClean(params)) return kInvalidValue;
+    return RemakeKernel(site, driver, params.kernel, &work->emplace<KernelWork>(*kernel));
   }
-  return possible;
+  return MakeWork(site, driver, params, nullptr, work);
 }
 
 }  // namespace
@@ -167,8 +168,7 @@ extern "C" CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* pa
                      GraphWork work = EmptyWork();
                      const CUresult made = MakeOther(site, driver, *params, found.work, &work);
                      if (made != CUDA_SUCCESS) return made;
-                     found.memory = MemoryOf(site, driver, work);
-                     found.work = std::move(work);
+                     SetWork(site, driver, std::move(work), &found);
                      return CUDA_SUCCESS;
                    });
 }

@@ -1,4 +1,4 @@
-// Attributes of kernel nodes. All but one say how fast something is to be done, and mean nothing
+// Attributes of kernel nodes. All but two say how fast something is to be done, and mean nothing
 // here.
 
 #include <algorithm>
@@ -69,11 +69,13 @@ extern "C" CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttr
     if (!IsKnown(id)) return kInvalidValue;
     const CUresult fault = FaultOf(site, driver);
     if (fault != CUDA_SUCCESS) return fault;
-    const bool is_cluster =
-        id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
-        (value->clusterDim.x > 1 || value->clusterDim.y > 1 || value->clusterDim.z > 1);
-    if (is_cluster) return kNotSupported;
-    work.attributes[id] = Kept(id, *value);
+    LaunchAttributes changed = work.attributes;
+    changed[id] = Kept(id, *value);
+    if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      const CUresult possible = CheckAttributes(site, driver, work, changed);
+      if (possible != CUDA_SUCCESS) return possible;
+    }
+    work.attributes.swap(changed);
     return CUDA_SUCCESS;
   });
 }
@@ -88,7 +90,8 @@ extern "C" CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode 
         // After a fault an H200 with driver 580.159 gives this, too, and not the code of the fault.
         const bool is_whole = FaultOf(site, driver) == CUDA_SUCCESS;
         if (source == nullptr || !is_whole) return kInvalidValue;
-        auto copied = source->attributes;  // a copy right into the node may fail half done
+        LaunchAttributes copied = source->attributes;
+        if (CheckAttributes(site, driver, work, copied) != CUDA_SUCCESS) return kInvalidValue;
         work.attributes.swap(copied);
         return CUDA_SUCCESS;
       });

@@ -1,7 +1,8 @@
 // Nodes of external semaphores. There are none without an API for graphics: see
 // calls_external_semaphores.cc. A node is made all the same, as by an H100 with driver 580.159.
 
-#include "sim/libcuda/graphs/exec_changes.h"
+#include "sim/libcuda/graphs/changes/exec_changes.h"
+#include "sim/libcuda/graphs/changes/node_changes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 #include "sim/libcuda/graphs/semaphore_nodes.h"
 
@@ -15,21 +16,10 @@ CUresult Add(const CallSite& site, const NewNode& node, const CUDA_EXT_SEM_NODE_
   });
 }
 
-// The arrays are the node's, as long as it has them.
-template <typename Work>
-CUresult Get(const CallSite& site, CUgraphNode node, CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return EnterWork<Work>(site, node, {params}, [&](DriverState&, const Work& work) {
-    SemaphoreList& list = *work.list;
-    *params = {list.semaphores.data(), list.params.data(),
-               static_cast<unsigned int>(list.semaphores.size())};
-    return CUDA_SUCCESS;
-  });
-}
-
 template <typename Work>
 CUresult Set(const CallSite& site, CUgraphNode node, const CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return EnterWork<Work>(site, node, {params}, [&](DriverState&, Work& work) {
-    return MakeSemaphores(*params, &work.list);
+  return ChangeWork<Work>(site, node, params, [&](DriverState&, Work* work) {
+    return MakeSemaphores(*params, &work->list);
   });
 }
 
@@ -59,12 +49,12 @@ extern "C" CUresult cuGraphAddExternalSemaphoresWaitNode(CUgraphNode* node, CUgr
 
 extern "C" CUresult cuGraphExternalSemaphoresSignalNodeGetParams(CUgraphNode node,
                                                                  CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return Get<SignalWork>(TWINMMU_HERE, node, params);
+  return TellParams<SignalWork>(TWINMMU_HERE, node, params);
 }
 
 extern "C" CUresult cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode node,
                                                                CUDA_EXT_SEM_NODE_PARAMS* params) {
-  return Get<AwaitWork>(TWINMMU_HERE, node, params);
+  return TellParams<AwaitWork>(TWINMMU_HERE, node, params);
 }
 
 extern "C" CUresult cuGraphExternalSemaphoresSignalNodeSetParams(

@@ -14,6 +14,7 @@
 #include "sim/calls/executor/graph_memory.h"
 #include "sim/libcuda/graphs/graph_link.h"
 #include "sim/libcuda/graphs/graph_work.h"
+#include "sim/libcuda/graphs/told_params.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
 namespace twinmmu::libcuda {
@@ -21,6 +22,7 @@ namespace twinmmu::libcuda {
 struct GraphNode {
   GraphWork work;
   std::vector<RememberedMemory> memory;  // that it uses, as it was when the node was made
+  std::unique_ptr<ToldParams> told;      // of the work; null: nobody asked
   std::vector<GraphLink> dependencies;   // in the order in which they were added
   std::vector<GraphLink> dependents;     // the same
   GraphId original = 0;                  // of a node of a clone: the node that it is of

@@ -13,8 +13,8 @@
 #include "sim/libcuda/calls/boxes.h"
 #include "sim/libcuda/calls/launches.h"
 #include "sim/libcuda/graphs/batch_nodes.h"
+#include "sim/libcuda/graphs/changes/exec_changes.h"
 #include "sim/libcuda/graphs/conditional_nodes.h"
-#include "sim/libcuda/graphs/exec_changes.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/semaphore_nodes.h"
@@ -24,19 +24,6 @@
 
 namespace twinmmu::libcuda {
 namespace {
-
-LaunchForm FormOf(const KernelWork& work) {
-  LaunchForm form;
-  form.of_graph = true;
-  for (const auto& [id, value] : work.attributes) {
-    if (id == cuda_abi::CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
-      form.cooperative = value.cooperative != 0;
-    } else if (id == cuda_abi::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && value.clusterDim.x != 0) {
-      form.cluster = Dim3{value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
-    }
-  }
-  return form;
-}
 
 // One launch. What one node after the other can do goes to one stream, a lane; a node that waits
 // for nobody at the end of a lane gets a lane of its own.
@@ -176,9 +163,8 @@ class GraphLaunch {
     const absl::StatusOr<LoadedKernel> loaded =
         driver_.simulator->kernels().Find(site_.name(), *kernel);
     if (!loaded.ok()) return ToResult(loaded.status());
-    const CUresult launched =
-        LaunchOn(driver_, stream, *kernel, *loaded, work.config, FormOf(work),
-                 {work.arguments->pointers.begin(), work.arguments->pointers.end()});
+    const CUresult launched = LaunchOn(driver_, stream, *kernel, *loaded, work.config,
+                                       FormOf(work.attributes), work.arguments->pointers);
     if (launched == CUDA_SUCCESS && loaded->info->uses_heap) work.context->uses_heap = true;
     return launched;
   }

@@ -33,10 +33,6 @@ const Context& FromOf(const CopyWork& work) {
   return work.from != nullptr ? *work.from : *work.context;
 }
 
-// CU_LAUNCH_PARAM_...
-constexpr uint64_t kBufferPointer = 1;
-constexpr uint64_t kBufferSize = 2;
-
 std::shared_ptr<KernelArguments> Keep(const ptx::KernelInfo& kernel,
                                       const std::vector<const void*>& arguments, bool as_buffer) {
   auto kept = std::make_shared<KernelArguments>();
@@ -46,11 +42,7 @@ std::shared_ptr<KernelArguments> Keep(const ptx::KernelInfo& kernel,
     std::memcpy(to, arguments[i], kernel.parameters[i].size);
     kept->pointers.push_back(to);
   }
-  if (as_buffer) {
-    kept->size = kept->bytes.size();
-    kept->extra = {ToPointer<void*>(kBufferSize), &kept->size, ToPointer<void*>(kBufferPointer),
-                   kept->bytes.data(), nullptr};
-  }
+  kept->as_buffer = as_buffer;
   return kept;
 }
 
@@ -147,12 +139,39 @@ CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL
                                    [](const void* argument) { return argument == nullptr; });
   if (missing) return ToResult(NullPointer(site));
   made->arguments = Keep(*loaded->info, arguments, given.kernelParams == nullptr);
-  LaunchForm of_node;
-  of_node.of_graph = true;
-  const absl::Status shape =
-      driver.simulator->kernels().CheckShape(*loaded, made->config, form.value_or(of_node));
+  const absl::Status shape = driver.simulator->kernels().CheckShape(
+      *loaded, made->config, form.value_or(FormOf(made->attributes)));
   if (!shape.ok()) return ToResult(shape);
   return ToResult(driver.simulator->kernels().CheckLaunch(*loaded, made->config));
+}
+
+CUresult RemakeKernel(const CallSite& site, DriverState& driver,
+                      const CUDA_KERNEL_NODE_PARAMS& given, KernelWork* work) {
+  KernelWork made;
+  made.attributes = work->attributes;
+  const CUresult possible = MakeKernel(site, driver, given, &made);
+  if (possible == CUDA_SUCCESS) *work = std::move(made);
+  return possible;
+}
+
+LaunchForm FormOf(const LaunchAttributes& attributes) {
+  LaunchForm form;
+  form.of_graph = true;
+  for (const auto& [id, value] : attributes) {
+    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) form.cooperative = value.cooperative != 0;
+    if (id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const Dim3 cluster{value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+    const bool is_said = cluster.x != 0 || cluster.y != 0 || cluster.z != 0;
+    if (is_said) form.cluster = cluster;
+  }
+  return form;
+}
+
+CUresult CheckAttributes(const CallSite& site, DriverState& driver, const KernelWork& work,
+                         const LaunchAttributes& attributes) {
+  const absl::StatusOr<LoadedKernel> loaded = LoadedKernelOf(site, driver, work);
+  if (!loaded.ok()) return ToResult(loaded.status());
+  return ToResult(driver.simulator->kernels().CheckShape(*loaded, work.config, FormOf(attributes)));
 }
 
 CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& work) {
@@ -216,28 +235,6 @@ CUresult CheckEvent(DriverState& driver, CUevent event) {
 bool UsesReferences(const CallSite& site, DriverState& driver, const KernelWork& work) {
   const absl::StatusOr<LoadedKernel> loaded = LoadedKernelOf(site, driver, work);
   return loaded.ok() && loaded->info->uses_references;
-}
-
-CUDA_KERNEL_NODE_PARAMS ParamsOf(const KernelWork& work) {
-  const LaunchConfig& config = work.config;
-  CUDA_KERNEL_NODE_PARAMS params = {};
-  params.func = work.function;
-  params.gridDimX = config.grid.x;
-  params.gridDimY = config.grid.y;
-  params.gridDimZ = config.grid.z;
-  params.blockDimX = config.block.x;
-  params.blockDimY = config.block.y;
-  params.blockDimZ = config.block.z;
-  params.sharedMemBytes = config.dynamic_shared_bytes;
-  KernelArguments& arguments = *work.arguments;
-  if (!arguments.extra.empty()) {
-    params.extra = arguments.extra.data();
-  } else if (!arguments.pointers.empty()) {
-    params.kernelParams = arguments.pointers.data();
-  }
-  params.kern = work.kernel;
-  params.ctx = work.context->handle();
-  return params;
 }
 
 std::vector<RememberedMemory> MemoryOf(const CallSite& site, DriverState& driver,

@@ -16,6 +16,9 @@ namespace twinmmu::libcuda {
 // of the launch that is captured.
 CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL_NODE_PARAMS& given,
                     KernelWork* made, const std::optional<LaunchForm>& form = std::nullopt);
+// The same for a node that is there, which keeps its attributes.
+CUresult RemakeKernel(const CallSite& site, DriverState& driver,
+                      const CUDA_KERNEL_NODE_PARAMS& given, KernelWork* work);
 CUresult MakeCopy(const CallSite& site, DriverState& driver, const CUDA_MEMCPY3D& given,
                   CUcontext context, CopyWork* made);
 CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_NODE_PARAMS& given,
@@ -23,7 +26,11 @@ CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_N
 CUresult MakeHost(const CUDA_HOST_NODE_PARAMS& given, HostWork* made);
 CUresult CheckEvent(DriverState& driver, CUevent event);
 
-CUDA_KERNEL_NODE_PARAMS ParamsOf(const KernelWork& work);
+// How a kernel with these attributes is launched by a node.
+LaunchForm FormOf(const LaunchAttributes& attributes);
+// Whether the kernel can be launched with these attributes, in the shape that it has.
+CUresult CheckAttributes(const CallSite& site, DriverState& driver, const KernelWork& work,
+                         const LaunchAttributes& attributes);
 
 // Check it as the functions above do; the second one asks nothing of the memory.
 CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& work);

@@ -23,19 +23,19 @@ class Graph;
 // The arguments of a kernel as a node keeps them. Shared by copies of the node, and never changed.
 struct KernelArguments {
   std::vector<char> bytes;
-  std::vector<void*> pointers;  // to each of them, in `bytes`
-  // How the program gave them, if as one buffer: a list that says where that is.
-  size_t size = 0;
-  std::vector<void*> extra;
+  std::vector<const void*> pointers;  // to each of them, in `bytes`
+  bool as_buffer = false;             // how the program gave them
 };
+
+using LaunchAttributes = std::map<cuda_abi::CUlaunchAttributeID, cuda_abi::CUlaunchAttributeValue>;
 
 struct KernelWork {
   cuda_abi::CUfunction function = nullptr;
   cuda_abi::CUkernel kernel = nullptr;  // that it is of, if the program gave that
   Context* context = nullptr;           // that it runs in
   LaunchConfig config;
-  std::shared_ptr<KernelArguments> arguments;
-  std::map<cuda_abi::CUlaunchAttributeID, cuda_abi::CUlaunchAttributeValue> attributes = {};
+  std::shared_ptr<const KernelArguments> arguments;
+  LaunchAttributes attributes = {};
 };
 
 struct CopyWork {
@@ -78,10 +78,10 @@ struct SemaphoreList {
   std::vector<cuda_abi::CUDA_EXTERNAL_SEMAPHORE_PARAMS> params;
 };
 struct SignalWork {
-  std::shared_ptr<SemaphoreList> list;
+  std::shared_ptr<const SemaphoreList> list;
 };
 struct AwaitWork {
-  std::shared_ptr<SemaphoreList> list;
+  std::shared_ptr<const SemaphoreList> list;
 };
 
 struct AllocWork {
@@ -98,7 +98,7 @@ struct FreeWork {
 
 struct BatchWork {
   Context* context = nullptr;
-  std::shared_ptr<std::vector<cuda_abi::CUstreamBatchMemOpParams>> operations;
+  std::shared_ptr<const std::vector<cuda_abi::CUstreamBatchMemOpParams>> operations;
   bool of_first_version = false;  // captured from one of the functions of CUDA 8
 };
 

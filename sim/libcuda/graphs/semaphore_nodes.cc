@@ -3,7 +3,7 @@
 namespace twinmmu::libcuda {
 
 CUresult MakeSemaphores(const CUDA_EXT_SEM_NODE_PARAMS& given,
-                        std::shared_ptr<SemaphoreList>* made) {
+                        std::shared_ptr<const SemaphoreList>* made) {
   constexpr unsigned int kMost = 1u << 16;  // more are no list, whatever lies there
   const bool missing = given.extSemArray == nullptr || given.paramsArray == nullptr;
   if (given.numExtSems > kMost || (given.numExtSems != 0 && missing)) return kInvalidValue;

@@ -11,7 +11,7 @@ namespace twinmmu::libcuda {
 
 // Nobody looks which semaphores they are.
 CUresult MakeSemaphores(const CUDA_EXT_SEM_NODE_PARAMS& given,
-                        std::shared_ptr<SemaphoreList>* made);
+                        std::shared_ptr<const SemaphoreList>* made);
 // As cuSignalExternalSemaphoresAsync has it: none is one. With a null one a driver ends the
 // process.
 CUresult Submit(const SemaphoreList& list);

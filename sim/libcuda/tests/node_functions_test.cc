@@ -1,7 +1,7 @@
 // Nodes of graphs by the driver's C interface: what the simulator makes of them where a driver was
 // not asked, or does otherwise. The simulated driver is linked in.
 
-#include <array>
+#include <cstdint>
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -18,8 +18,10 @@ CUresult cuGraphCreate(CUgraph*, unsigned int);
 CUresult cuGraphAddKernelNode_v2(CUgraphNode*, CUgraph, const CUgraphNode*, size_t,
                                  const CUDA_KERNEL_NODE_PARAMS*);
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
+CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*);
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode, CUlaunchAttributeID,
                                        const CUlaunchAttributeValue*);
+CUresult cuKernelSetAttribute(int, int, CUkernel, int);
 CUresult cuGraphAddMemsetNode(CUgraphNode*, CUgraph, const CUgraphNode*, size_t,
                               const CUDA_MEMSET_NODE_PARAMS*, CUcontext);
 CUresult cuLibraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsigned int, int*,
@@ -33,10 +35,10 @@ CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t);
 namespace {
 
 constexpr CUresult kInvalidValue = 1;
-constexpr CUresult kNotSupported = 801;
 
-constexpr char kKernel[] =
-    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+constexpr char kKernels[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n"
+    ".visible .entry little(.param .u32 argument) { ret; }\n";
 
 // A graph, and a kernel that belongs to a library.
 class NodeFunctionsTest : public testing::Test {
@@ -47,17 +49,23 @@ class NodeFunctionsTest : public testing::Test {
     ASSERT_EQ(cuDevicePrimaryCtxRetain(&other_, 1), CUDA_SUCCESS);
     ASSERT_EQ(cuCtxPushCurrent_v2(context_), CUDA_SUCCESS);
     CUlibrary library = nullptr;
-    ASSERT_EQ(cuLibraryLoadData(&library, kKernel, nullptr, nullptr, 0, nullptr, nullptr, 0),
+    ASSERT_EQ(cuLibraryLoadData(&library, kKernels, nullptr, nullptr, 0, nullptr, nullptr, 0),
               CUDA_SUCCESS);
     ASSERT_EQ(cuLibraryGetKernel(&kernel_, library, "nothing"), CUDA_SUCCESS);
+    ASSERT_EQ(cuLibraryGetKernel(&with_argument_, library, "little"), CUDA_SUCCESS);
     ASSERT_EQ(cuGraphCreate(&graph_, 0), CUDA_SUCCESS);
   }
 
-  CUgraphNode AddKernel() {
+  CUDA_KERNEL_NODE_PARAMS ParamsOf(unsigned int blocks) const {
     CUDA_KERNEL_NODE_PARAMS params = {};
-    params.gridDimX = params.gridDimY = params.gridDimZ = 1;
+    params.gridDimX = blocks;
+    params.gridDimY = params.gridDimZ = 1;
     params.blockDimX = params.blockDimY = params.blockDimZ = 1;
     params.kern = kernel_;
+    return params;
+  }
+  CUgraphNode AddKernel(unsigned int blocks = 1) {
+    const CUDA_KERNEL_NODE_PARAMS params = ParamsOf(blocks);
     CUgraphNode node = nullptr;
     EXPECT_EQ(cuGraphAddKernelNode_v2(&node, graph_, nullptr, 0, &params), CUDA_SUCCESS);
     return node;
@@ -66,6 +74,7 @@ class NodeFunctionsTest : public testing::Test {
   CUcontext context_ = nullptr;
   CUcontext other_ = nullptr;  // of the second device
   CUkernel kernel_ = nullptr;
+  CUkernel with_argument_ = nullptr;
   CUgraph graph_ = nullptr;
 };
 
@@ -75,15 +84,33 @@ TEST_F(NodeFunctionsTest, AKernelOfALibraryIsToldAsItWasGiven) {
   EXPECT_EQ(told.kern, kernel_);
 }
 
-TEST_F(NodeFunctionsTest, AClusterOfSeveralBlocksIsNotSupported) {
-  const CUgraphNode node = AddKernel();
-  for (const auto& [x, y, z] : {std::array{2u, 1u, 1u}, {1u, 2u, 1u}, {1u, 1u, 2u}}) {
-    CUlaunchAttributeValue value = {};
-    value.clusterDim = {x, y, z};
-    EXPECT_EQ(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
-              kNotSupported)
-        << x << " " << y << " " << z;
-  }
+TEST_F(NodeFunctionsTest, WhatWasToldOfAKernelIsOfTheArgumentsThatItHasNow) {
+  uint32_t argument = 3;
+  void* arguments[] = {&argument};
+  CUDA_KERNEL_NODE_PARAMS params = ParamsOf(1);
+  params.kern = with_argument_;
+  params.kernelParams = arguments;
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&node, graph_, nullptr, 0, &params), CUDA_SUCCESS);
+  CUDA_KERNEL_NODE_PARAMS told = {};
+  ASSERT_EQ(cuGraphKernelNodeGetParams_v2(node, &told), CUDA_SUCCESS);
+  argument = 9;
+  EXPECT_EQ(cuGraphKernelNodeSetParams_v2(node, &params), CUDA_SUCCESS);
+  EXPECT_EQ(*static_cast<uint32_t*>(told.kernelParams[0]), 9u);
+}
+
+// As launches may.
+TEST_F(NodeFunctionsTest, AKernelMayAllowClustersOfSixteenBlocks) {
+  constexpr CUresult kInvalidClusterSize = 912;
+  constexpr int kNonPortable = 14;  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+  const CUgraphNode node = AddKernel(16);
+  CUlaunchAttributeValue value = {};
+  value.clusterDim = {16, 1, 1};
+  EXPECT_EQ(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+            kInvalidClusterSize);
+  ASSERT_EQ(cuKernelSetAttribute(kNonPortable, 1, kernel_, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+            CUDA_SUCCESS);
 }
 
 // Unlike memory of cuMemAlloc, which nodes fill on any device.

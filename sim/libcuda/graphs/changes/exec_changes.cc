@@ -1,4 +1,4 @@
-#include "sim/libcuda/graphs/exec_changes.h"
+#include "sim/libcuda/graphs/changes/exec_changes.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,38 +1,16 @@
 // What nodes do, asked and changed.
 
-#include <cstring>
-#include <utility>
-
+#include "sim/libcuda/graphs/changes/node_changes.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
 
 namespace twinmmu::libcuda {
 namespace {
 
-// A node gets other work of the type that it has. make(driver, &work) says which.
-template <typename Work, typename Make>
-CUresult Change(const CallSite& site, CUgraphNode node, const void* params, const Make& make) {
-  return EnterNode(site, node, {params},
-                   [&](DriverState& driver, Graphs&, Graph&, GraphNode& found) -> CUresult {
-                     Work* const work = std::get_if<Work>(&found.work);
-                     if (work == nullptr) return kInvalidValue;
-                     Work changed = *work;
-                     const CUresult possible = make(driver, &changed);
-                     if (possible != CUDA_SUCCESS) return possible;
-                     found.memory = MemoryOf(site, driver, changed);
-                     *work = std::move(changed);
-                     return CUDA_SUCCESS;
-                   });
-}
-
 CUresult ChangeKernel(const CallSite& site, CUgraphNode node, const void* params,
                       const CUDA_KERNEL_NODE_PARAMS& given) {
-  return Change<KernelWork>(site, node, params, [&](DriverState& driver, KernelWork* work) {
-    KernelWork made;
-    made.attributes = work->attributes;
-    const CUresult possible = MakeKernel(site, driver, given, &made);
-    *work = std::move(made);
-    return possible;
+  return ChangeWork<KernelWork>(site, node, params, [&](DriverState& driver, KernelWork* work) {
+    return RemakeKernel(site, driver, given, work);
   });
 }
 
@@ -40,21 +18,12 @@ CUresult ChangeKernel(const CallSite& site, CUgraphNode node, const void* params
 
 extern "C" CUresult cuGraphKernelNodeGetParams(CUgraphNode node,
                                                CUDA_KERNEL_NODE_PARAMS_v1* params) {
-  return EnterWork<KernelWork>(TWINMMU_HERE, node, {params},
-                               [&](DriverState&, const KernelWork& work) {
-                                 const CUDA_KERNEL_NODE_PARAMS all = ParamsOf(work);
-                                 std::memcpy(static_cast<void*>(params), &all, sizeof(*params));
-                                 return CUDA_SUCCESS;
-                               });
+  return TellParams<KernelWork>(TWINMMU_HERE, node, params);
 }
 
 extern "C" CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node,
                                                   CUDA_KERNEL_NODE_PARAMS* params) {
-  return EnterWork<KernelWork>(TWINMMU_HERE, node, {params},
-                               [&](DriverState&, const KernelWork& work) {
-                                 *params = ParamsOf(work);
-                                 return CUDA_SUCCESS;
-                               });
+  return TellParams<KernelWork>(TWINMMU_HERE, node, params);
 }
 
 extern "C" CUresult cuGraphKernelNodeSetParams(CUgraphNode node,
@@ -78,7 +47,7 @@ extern "C" CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* 
 
 extern "C" CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* params) {
   const CallSite site = TWINMMU_HERE;
-  return Change<CopyWork>(site, node, params, [&](DriverState& driver, CopyWork* work) {
+  return ChangeWork<CopyWork>(site, node, params, [&](DriverState& driver, CopyWork* work) {
     return MakeCopy(site, driver, *params, work->context->handle(), work);
   });
 }
@@ -93,7 +62,7 @@ extern "C" CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NOD
 extern "C" CUresult cuGraphMemsetNodeSetParams(CUgraphNode node,
                                                const CUDA_MEMSET_NODE_PARAMS* params) {
   const CallSite site = TWINMMU_HERE;
-  return Change<FillWork>(site, node, params, [&](DriverState& driver, FillWork* work) {
+  return ChangeWork<FillWork>(site, node, params, [&](DriverState& driver, FillWork* work) {
     return MakeFill(site, driver, *params, work->context->handle(), work);
   });
 }
@@ -107,8 +76,9 @@ extern "C" CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PA
 
 extern "C" CUresult cuGraphHostNodeSetParams(CUgraphNode node,
                                              const CUDA_HOST_NODE_PARAMS* params) {
-  return Change<HostWork>(TWINMMU_HERE, node, params,
-                          [&](DriverState&, HostWork* work) { return MakeHost(*params, work); });
+  return ChangeWork<HostWork>(TWINMMU_HERE, node, params, [&](DriverState&, HostWork* work) {
+    return MakeHost(*params, work);
+  });
 }
 
 extern "C" CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
@@ -128,10 +98,11 @@ extern "C" CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* ev
 }
 
 extern "C" CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return Change<RecordWork>(TWINMMU_HERE, node, node, [&](DriverState& driver, RecordWork* work) {
-    work->event = event;
-    return CheckEvent(driver, event);
-  });
+  return ChangeWork<RecordWork>(TWINMMU_HERE, node, node,
+                                [&](DriverState& driver, RecordWork* work) {
+                                  work->event = event;
+                                  return CheckEvent(driver, event);
+                                });
 }
 
 extern "C" CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
@@ -142,7 +113,7 @@ extern "C" CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* even
 }
 
 extern "C" CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return Change<WaitWork>(TWINMMU_HERE, node, node, [&](DriverState& driver, WaitWork* work) {
+  return ChangeWork<WaitWork>(TWINMMU_HERE, node, node, [&](DriverState& driver, WaitWork* work) {
     work->event = event;
     return CheckEvent(driver, event);
   });

@@ -1,7 +1,7 @@
 // Changes of executable graphs.
 
-#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_EXEC_CHANGES_H_
-#define TWINMMU_SIM_LIBCUDA_GRAPHS_EXEC_CHANGES_H_
+#ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_CHANGES_EXEC_CHANGES_H_
+#define TWINMMU_SIM_LIBCUDA_GRAPHS_CHANGES_EXEC_CHANGES_H_
 
 #include <memory>
 #include <type_traits>
@@ -80,4 +80,4 @@ CUresult ChangeInExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, 
 
 }  // namespace twinmmu::libcuda
 
-#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_EXEC_CHANGES_H_
+#endif  // TWINMMU_SIM_LIBCUDA_GRAPHS_CHANGES_EXEC_CHANGES_H_

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/libcuda/graphs/exec_changes.h"
+#include "sim/libcuda/graphs/changes/exec_changes.h"
 #include "sim/libcuda/graphs/graphs.h"
 #include "sim/libcuda/graphs/memory_nodes.h"
 #include "sim/libcuda/graphs/new_nodes.h"
@@ -12,14 +12,10 @@ namespace {
 
 CUresult ChangeKernel(const CallSite& site, CUgraphExec exec, CUgraphNode node, const void* params,
                       const CUDA_KERNEL_NODE_PARAMS& given) {
-  return ChangeInExec<KernelWork>(
-      site, exec, node, params, [&](DriverState& driver, KernelWork* work) {
-        KernelWork made;
-        made.attributes = work->attributes;
-        const CUresult possible = MakeKernel(site, driver, given, &made);
-        *work = std::move(made);
-        return possible;
-      });
+  return ChangeInExec<KernelWork>(site, exec, node, params,
+                                  [&](DriverState& driver, KernelWork* work) {
+                                    return RemakeKernel(site, driver, given, work);
+                                  });
 }
 
 }  // namespace
