@@ -470,6 +470,10 @@ union CUlaunchAttributeValue {
     CUevent event;
     int flags;
   } launchCompletionEvent;
+  struct {
+    int deviceUpdatable;
+    void* devNode;
+  } deviceUpdatableKernelNode;
   int clusterSchedulingPolicyPreference;
   struct {
     unsigned char default_, remote;

@@ -141,6 +141,7 @@ TWINMMU_SUBFIELD(CUlaunchAttribute, value.programmaticStreamSerializationAllowed
 TWINMMU_SUBFIELD(CUlaunchAttribute, value.programmaticEvent.flags);
 TWINMMU_SUBFIELD(CUlaunchAttribute, value.programmaticEvent.triggerAtBlockStart);
 TWINMMU_SUBFIELD(CUlaunchAttribute, value.launchCompletionEvent.flags);
+TWINMMU_SUBFIELD(CUlaunchAttribute, value.deviceUpdatableKernelNode.devNode);
 TWINMMU_SIZE(CUDA_LAUNCH_PARAMS);
 TWINMMU_FIELD(CUDA_LAUNCH_PARAMS, function);
 TWINMMU_FIELD(CUDA_LAUNCH_PARAMS, gridDimX);

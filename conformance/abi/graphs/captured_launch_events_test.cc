@@ -157,6 +157,15 @@ TEST_F(CapturedLaunchEventsTest, ALaunchThatIsNotCapturedTakesTheEventBack) {
   EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
 }
 
+TEST_F(CapturedLaunchEventsTest, ANodeMayBeSaidNotToBeUpdatable) {
+  constexpr int kDeviceUpdatable = 13;  // CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE
+  ASSERT_EQ(cuStreamBeginCapture(stream_, kRelaxed), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(ends_, stream_, {{kDeviceUpdatable, 0, nullptr, 0, 0, {}}}), CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
 TEST_F(CapturedLaunchEventsTest, NodesHaveNoEvents) {
   ASSERT_EQ(cuStreamBeginCapture(stream_, kRelaxed), CUDA_SUCCESS);
   EXPECT_EQ(Launch(ends_, stream_, {Completion(event_), Programmatic(second_)}), CUDA_SUCCESS);

@@ -15,6 +15,7 @@
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "third_party/cuda_abi/graph_abi.h"
 #include "third_party/cuda_abi/texture_abi.h"
 
 // As a program calls them: their parameters are never looked at.
@@ -31,6 +32,8 @@ CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS*, unsigned int,
 CUresult cuLibraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsigned int, int*,
                            void**, unsigned int);
 CUresult cuLibraryGetKernel(CUkernel*, CUlibrary, const char*);
+CUresult cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode);
+CUresult cuStreamEndCapture(CUstream, CUgraph*);
 CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
 CUresult cuMemFree_v2(CUdeviceptr);
 CUresult cuMemPoolCreate(CUmemoryPool*, const CUmemPoolProps*);
@@ -158,6 +161,29 @@ TEST_F(RefusedPartsTest, ArraysThatAreMappedLater) {
   CUmipmappedArray mipmap = nullptr;
   EXPECT_EQ(cuMipmappedArrayCreate(&mipmap, &deferred, 2), kNotSupported);
   ExpectNamed("cuMipmappedArrayCreate", "CUDA_ARRAY3D_DEFERRED_MAPPING");
+}
+
+TEST_F(RefusedPartsTest, NodesThatDevicesUpdate) {
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  CUstream stream = nullptr;
+  CUgraph graph = nullptr;
+  constexpr char kPtx[] =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+  ASSERT_EQ(cuModuleLoadDataEx(&module, kPtx, 0, nullptr, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "nothing"), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  CUlaunchAttribute attribute = {};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
+  attribute.value.deviceUpdatableKernelNode.deviceUpdatable = 1;
+  const CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, stream, &attribute, 1};
+  EXPECT_EQ(cuLaunchKernelEx(&config, function, nullptr, nullptr), kNotSupported);
+  ExpectNamed("cuLaunchKernelEx", "nodes that devices update");
+  EXPECT_EQ(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+  // No launch has such a node where nothing is captured: a driver refuses it, too.
+  EXPECT_EQ(cuLaunchKernelEx(&config, function, nullptr, nullptr), kNotSupported);
+  ExpectNamed("cuLaunchKernelEx", "nodes that devices update");
 }
 
 TEST_F(RefusedPartsTest, ViewsOfBlocks) {

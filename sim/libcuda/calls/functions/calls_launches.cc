@@ -214,10 +214,10 @@ DriverCode ReadAttributes(const CallSite& site, DriverState& driver, Context& co
                           LaunchEvent::Kind::kCompletion);
         break;
       case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        // A driver has it where it makes a node.
-        return IsCaptured(driver, context, config.hStream)
-                   ? Misused(site, DiagnosticKind::kFunctionNotSimulated, DriverCode::kNotSupported)
-                   : DriverCode::kNotSupported;
+        // Of nodes alone, and an H200 makes such a node; here nothing updates nodes from a device.
+        if (!IsCaptured(driver, context, config.hStream)) return DriverCode::kNotSupported;
+        if (value.deviceUpdatableKernelNode.deviceUpdatable == 0) break;
+        return NotSimulated(site, "nodes that devices update");
       default:
         return DriverCode::kInvalidValue;
     }
