@@ -40,9 +40,7 @@ inline EventAttribute Programmatic(CUevent event, int at_start = 0, int flags = 
 }
 // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION; its value is a number at the start.
 inline EventAttribute Serialization() {
-  EventAttribute attribute = {6, 0, nullptr, 0, 0, {}};
-  *reinterpret_cast<int*>(&attribute.event) = 1;
-  return attribute;
+  return {6, 0, reinterpret_cast<CUevent>(uintptr_t{1}), 0, 0, {}};
 }
 
 // Kernels that run until the first word of the host is not 0, two events without timing, and one
