@@ -10,8 +10,8 @@
 // An AllocationHandle names the object in Vmm's calls: Map, Release, ExportShareableHandle,
 // ImportShareableHandle, RetainAllocationHandle. Map takes the whole object or its first part, a
 // multiple of the minimum granularity. [MC-28] For the documentation only kernels may use such a
-// mapping, and only with multimem.* instructions. Programs also store plainly to it, and copy to it:
-// a simulator then writes the memory of every device. [MM-8, MC-23]
+// mapping, and only with multimem.* instructions. Programs also store plainly to it, and copy to
+// it: a simulator then writes the memory of every device. [MM-8, MC-23]
 //
 // Processes share an object as they share memory. Each adds its devices and binds its own memory,
 // and its kernels reach what the others have bound. [MC-25, MC-26] A simulator returns Internal

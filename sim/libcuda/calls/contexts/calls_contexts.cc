@@ -86,7 +86,7 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
   }
 }
 
-// CUctxCigParam: the context of a graphics interface, which the new one would share the device with.
+// CUctxCigParam: a context of graphics, which the new one would share the device with.
 struct SharedWithGraphics {
   int type = 0;
   void* data = nullptr;
