@@ -221,6 +221,15 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
   return CUDA_SUCCESS;
 }
 
+Captured RefuseQuestion(DriverState& driver, const Context& context, CUstream given) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs->mutex);
+  const CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
+  if (stream == nullptr) return RefuseLegacy(driver, context, given);
+  if (stream->capture->valid) return std::nullopt;
+  return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
 Captured RefuseWaitFor(DriverState& driver, Context& context, CUstream given) {
   if (!driver.captures.MayMatter()) return std::nullopt;
   const Lock lock(driver.graphs->mutex);
@@ -241,15 +250,6 @@ Captured RefuseWaitFor(DriverState& driver, CUevent event) {
   const bool lives = std::exchange(captured->capture->valid, false) && !captured->capture->ended;
   return lives ? CUDA_ERROR_CAPTURED_EVENT : kInvalidValue;
 }
-Captured RefuseQuestion(DriverState& driver, const Context& context, CUstream given) {
-  if (!driver.captures.MayMatter()) return std::nullopt;
-  const Lock lock(driver.graphs->mutex);
-  const CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
-  if (stream == nullptr) return RefuseLegacy(driver, context, given);
-  if (stream->capture->valid) return std::nullopt;
-  return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-}
-
 
 Captured RefuseWaitFor(DriverState& driver, const Context& context) {
   if (!driver.captures.MayMatter()) return std::nullopt;
