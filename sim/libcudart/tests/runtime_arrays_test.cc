@@ -95,8 +95,9 @@ TEST_F(RuntimeArrays, BytesAreCopiedInTheOrderOfAStream) {
   EXPECT_EQ(some, (std::vector<float>{9, 6, 7}));
   EXPECT_EQ(cudaMemcpyToArrayAsync(array_, 0, 0, nines.data(), 12, cudaMemcpyDeviceToHost, stream_),
             cudaErrorInvalidMemcpyDirection);
+  std::vector<float> more(5);
   EXPECT_EQ(
-      cudaMemcpyFromArrayAsync(some.data(), array_, 0, 1, 20, cudaMemcpyDeviceToHost, stream_),
+      cudaMemcpyFromArrayAsync(more.data(), array_, 0, 1, 20, cudaMemcpyDeviceToHost, stream_),
       cudaErrorInvalidValue)
       << "behind its end";
 }
