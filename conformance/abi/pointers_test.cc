@@ -341,6 +341,16 @@ TEST_F(PointersTest, TokensAreNotAskedForAmongSeveral) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+// Who has them may copy unseen, says the documentation. Source: an H200 with driver 580.159.
+TEST_F(PointersTest, AskingForTokensMakesOperationsSynchronous) {
+  const Buffer buffer(100);
+  EXPECT_EQ(AttributeOf(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, buffer.address()), 0u);
+  Answer tokens;
+  EXPECT_EQ(cuPointerGetAttribute(tokens.bytes, CU_POINTER_ATTRIBUTE_P2P_TOKENS, buffer.address()),
+            CUDA_SUCCESS);
+  EXPECT_EQ(AttributeOf(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, buffer.address()), 1u);
+}
+
 TEST_F(PointersTest, SeveralAtOnceAreTheSameAsEach) {
   const Mapping mapping;
   const Buffer buffer(100);

@@ -76,14 +76,24 @@ absl::StatusOr<uint64_t> AttributeOf(DriverState& driver, Context* context,
   }
   const absl::StatusOr<uint64_t> value = driver.vmm.GetPointerAttribute(device, attribute, address);
   if (!value.ok()) return value;
-  // Unlike other mappings. Source: an H200 with driver 580.159.
-  if (attribute == PointerAttribute::kSyncMemops && IsInExternalBuffer(driver, address)) return 1;
+  const std::optional<uint64_t> buffer = ExternalBufferAt(driver, address);
+  if (attribute == PointerAttribute::kSyncMemops && buffer.has_value()) {
+    return driver.external.buffers.Find(*buffer)->sync_memops ? 1 : 0;
+  }
   const bool is_pointer = attribute == PointerAttribute::kDevicePointer;
   if (context == nullptr) {  // nobody is there who has access
     if (is_pointer) return NoAttribute(DriverCode::kInvalidContext, "no context is current");
     return attribute == PointerAttribute::kAccessFlags ? 0 : *value;
   }
   return value;
+}
+
+// Of linear memory, and of buffers over external memory.
+absl::Status SetSyncMemops(DriverState& driver, DeviceAddress address, bool value) {
+  const std::optional<uint64_t> buffer = ExternalBufferAt(driver, address);
+  if (!buffer.has_value()) return driver.simulator->linear().SetSyncMemops(address, value);
+  driver.external.buffers.Edit(*buffer, [&](ExternalBuffer& it) { it.sync_memops = value; });
+  return absl::OkStatus();
 }
 
 absl::Status CheckMapped(DriverState& driver, DeviceAddress address) {
@@ -133,6 +143,11 @@ extern "C" CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attrib
         GetDriverCode(value.status()) == DriverCode::kInvalidValue &&
         CheckMapped(driver, DeviceAddress(ptr)).ok();
     if (value.ok() || is_null) Write(asked, value.value_or(0), data);
+    // Who has tokens may copy unseen: a side effect that the documentation names. (On an H200 with
+    // driver 580.159 mappings have it, too, of which it cannot be set otherwise: not here.)
+    if (value.ok() && asked == kP2pTokens) {
+      SetSyncMemops(driver, DeviceAddress(ptr), true).IgnoreError();
+    }
     return ToResult(value.status());
   });
 }
@@ -144,13 +159,16 @@ extern "C" CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute
     const absl::Status mapped = CheckMapped(driver, address);
     if (!mapped.ok()) return ToResult(mapped);
     // Of mappings none is set, whatever it is. Source: an H200 with driver 580.159.
-    if (!driver.simulator->linear().Find(address).ok()) return ToResult(DriverCode::kNotSupported);
+    if (!driver.simulator->linear().Find(address).ok() &&
+        !ExternalBufferAt(driver, address).has_value()) {
+      return ToResult(DriverCode::kNotSupported);
+    }
     if (static_cast<PointerAttribute>(attribute) != PointerAttribute::kSyncMemops) {
       return ToResult(DriverCode::kInvalidValue);
     }
     unsigned int sync = 0;
     std::memcpy(&sync, value, sizeof(sync));
-    return ToResult(driver.simulator->linear().SetSyncMemops(address, sync != 0));
+    return ToResult(SetSyncMemops(driver, address, sync != 0));
   });
 }
 

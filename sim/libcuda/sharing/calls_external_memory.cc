@@ -147,11 +147,12 @@ std::optional<absl::Status> FreeExternalBuffer(DriverState& driver, DeviceAddres
   return freed;
 }
 
-bool IsInExternalBuffer(const DriverState& driver, DeviceAddress address) {
-  bool inside = false;
-  driver.external.buffers.ForEach(
-      [&](uint64_t, const ExternalBuffer& buffer) { inside |= buffer.mapped.contains(address); });
-  return inside;
+std::optional<uint64_t> ExternalBufferAt(const DriverState& driver, DeviceAddress address) {
+  std::optional<uint64_t> found;
+  driver.external.buffers.ForEach([&](uint64_t key, const ExternalBuffer& buffer) {
+    if (buffer.mapped.contains(address)) found = key;
+  });
+  return found;
 }
 
 }  // namespace twinmmu::libcuda

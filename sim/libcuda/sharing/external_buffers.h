@@ -3,6 +3,7 @@
 #ifndef TWINMMU_SIM_LIBCUDA_SHARING_EXTERNAL_BUFFERS_H_
 #define TWINMMU_SIM_LIBCUDA_SHARING_EXTERNAL_BUFFERS_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -14,7 +15,8 @@ namespace twinmmu::libcuda {
 // Frees the buffer that begins there. nullopt: there is none.
 std::optional<absl::Status> FreeExternalBuffer(DriverState& driver, DeviceAddress address);
 
-bool IsInExternalBuffer(const DriverState& driver, DeviceAddress address);
+// By what driver.external.buffers knows the buffer whose mapping has that address.
+std::optional<uint64_t> ExternalBufferAt(const DriverState& driver, DeviceAddress address);
 
 }  // namespace twinmmu::libcuda
 

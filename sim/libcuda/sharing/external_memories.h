@@ -21,6 +21,7 @@ struct ExternalMemory {
 // The allocation as a whole has an address for each buffer, and lives as long as one of them.
 struct ExternalBuffer {
   AddressRange mapped;
+  bool sync_memops = false;
 };
 
 struct ExternalMemories {
