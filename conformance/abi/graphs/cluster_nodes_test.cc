@@ -148,11 +148,6 @@ TEST_F(ClusterNodesTest, TheGridOfAnExecutableNodeIsOfItsOwnClusters) {
   EXPECT_EQ(set_kernel_of_executable(executable, node, &six), CUDA_SUCCESS);
   Run(executable);
   EXPECT_EQ(Number(), 2u);
-  UpdateInfo info = {};
-  EXPECT_EQ(update(executable, graph_, &info), CUDA_SUCCESS);
-  Run(executable);
-  EXPECT_EQ(Number(), 4u);
-  EXPECT_EQ(set_kernel_of_executable(executable, node, &six), kInvalidClusterSize);
 }
 
 TEST_F(ClusterNodesTest, AttributesAreCopiedToGridsOfWholeClusters) {

@@ -288,6 +288,21 @@ TEST_F(ConditionalNodesTest, GraphsInsideHaveNoHostFunctions) {
   EXPECT_NE(params.error_node, nullptr);
 }
 
+// It is added all the same. Source: an H200 with driver 580.159.
+TEST_F(ConditionalNodesTest, GraphsInsideHaveNoMemory) {
+  const Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, AllocParams*)>
+      add_alloc("cuGraphAddMemAllocNode");
+  const CUgraph body = Add(Handle(), kIf, 1)[0];
+  AllocParams params;
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(add_alloc(&node, body, nullptr, 0, &params), CUDA_SUCCESS);
+  CUgraphExec executable = nullptr;
+  InstantiateParams refused;
+  EXPECT_EQ(instantiate(&executable, graph_, &refused), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(refused.result, 3);
+  EXPECT_EQ(refused.error_node, node);
+}
+
 TEST_F(ConditionalNodesTest, UpdatesTakeTheDefaultOfTheOtherGraph) {
   AddKernel(Add(Handle(1, 1), kIf, 1)[0], add_, 1);
   EXPECT_EQ(cuMemsetD32(memory_, 0, 1), CUDA_SUCCESS);

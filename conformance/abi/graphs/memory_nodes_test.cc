@@ -264,6 +264,7 @@ TEST_F(MemoryNodesTest, OtherErrorsComeBeforeThatAGraphIsInsideAnother) {
   CUgraphNode node = nullptr;
   EXPECT_EQ(add_alloc(&node, inside, nullptr, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(add_alloc(&node, inside, nullptr, 3, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add_free(&node, inside, nullptr, 3, 0), CUDA_ERROR_INVALID_VALUE);
   params.size = 0;
   EXPECT_EQ(add_alloc(&node, inside, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
 }
@@ -277,6 +278,7 @@ TEST_F(MemoryNodesTest, ACaptureToAGraphInsideAnotherAllocatesNone) {
             CUDA_SUCCESS);
   CUdeviceptr address = 0;
   EXPECT_EQ(allocate_async(&address, 64, stream_), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(free_async(0, stream_), CUDA_SUCCESS) << "that is no node";
   CUgraph graph = nullptr;
   EXPECT_EQ(cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
 }

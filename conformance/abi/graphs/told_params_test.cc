@@ -76,7 +76,9 @@ TEST_F(ToldParamsTest, AChangeOfANodeChangesNoCopyOfIt) {
   EXPECT_EQ(cuGraphDestroy(clone), CUDA_SUCCESS);
 }
 
+// An H200 with driver 580.159 reads these two when it has freed them.
 TEST_F(ToldParamsTest, ANodeKeepsItsOperationsOnMemory) {
+  if (!TraitsOf().survives_bad_pointers) GTEST_SKIP() << "this driver may end the process";
   const Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const BatchParams*)>
       add("cuGraphAddBatchMemOpNode");
   const Function<CUresult(CUgraphNode, BatchParams*)> get("cuGraphBatchMemOpNodeGetParams");
@@ -94,6 +96,7 @@ TEST_F(ToldParamsTest, ANodeKeepsItsOperationsOnMemory) {
 }
 
 TEST_F(ToldParamsTest, ANodeKeepsItsSemaphores) {
+  if (!TraitsOf().survives_bad_pointers) GTEST_SKIP() << "this driver may end the process";
   const Function<CUresult(CUgraphNode*, CUgraph, const CUgraphNode*, size_t,
                           const SemaphoreParams*)>
       add("cuGraphAddExternalSemaphoresSignalNode");

@@ -35,7 +35,8 @@ CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
         const CUresult made = make(driver, &work);
         if (made != CUDA_SUCCESS) {
           const bool looks =
-              std::holds_alternative<BatchWork>(work) && made == FaultOf(site, driver);
+              (std::holds_alternative<BatchWork>(work) && made == FaultOf(site, driver)) ||
+              (std::holds_alternative<FreeWork>(work) && made == kNotSupported);
           return looks && !HasDependencies(graph, node) ? kInvalidValue : made;
         }
         std::vector<GraphLink> dependencies;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/cleanup/cleanup.h"
 
@@ -86,6 +87,18 @@ std::shared_ptr<Graph> Graphs::Find(cuda_abi::CUgraph graph) const {
 bool Graphs::IsChild(cuda_abi::CUgraph graph) const {
   const auto found = graphs_.find(IdOf(graph));
   return found != graphs_.end() && found->second.child;
+}
+
+bool Graphs::IsBody(cuda_abi::CUgraph graph) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    const GraphWork& work = entry.second->Find(entry.first)->work;
+    bool inside = false;
+    if (std::holds_alternative<ConditionalWork>(work)) {
+      ForEachInside(
+          work, [&](const std::shared_ptr<Graph>& body) { inside |= body->id() == IdOf(graph); });
+    }
+    return inside;
+  });
 }
 
 bool Graphs::IsMoved(cuda_abi::CUgraph graph) const {

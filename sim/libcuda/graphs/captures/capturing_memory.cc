@@ -36,6 +36,7 @@ Captured CaptureFree(const CallSite& site, DriverState& driver, Context& context
   return CaptureWork(
       site, driver, context, stream, nullptr, [&](std::optional<GraphWork>* work) -> CUresult {
         const Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
+        if (address == 0) return CUDA_SUCCESS;  // and there is no node
         FreeWork made;
         const CUresult possible = MakeFree(driver, graph, address, &made);
         if (possible == CUDA_SUCCESS) *work = made;
