@@ -71,6 +71,32 @@ TEST_F(StreamsTest, HaveIdentitiesOfTheirOwn) {
   EXPECT_NE(id, of_thread);
 }
 
+TEST_F(StreamsTest, NullIsTheStreamOfTheThreadInTheFormsForIt) {
+  const Function<CUresult(CUstream, unsigned long long*)> get_id("cuStreamGetId_ptsz");
+  unsigned long long of_null = 0;
+  unsigned long long of_thread = 1;
+  EXPECT_EQ(get_id(nullptr, &of_null), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamGetId(CU_STREAM_PER_THREAD, &of_thread), CUDA_SUCCESS);
+  EXPECT_EQ(of_null, of_thread);
+}
+
+// Which can be captured, as the legacy one cannot.
+TEST_F(StreamsTest, TheStreamOfTheThreadIsCapturedAsNull) {
+  const Function<CUresult(CUstream, CUstreamCaptureMode)> begin("cuStreamBeginCapture_v2_ptsz");
+  const Function<CUresult(CUdeviceptr, unsigned char, size_t, CUstream)> fill(
+      "cuMemsetD8Async_ptsz");
+  const Function<CUresult(CUstream, CUgraph*)> end("cuStreamEndCapture_ptsz");
+  const Buffer buffer(16);
+  ASSERT_EQ(begin(nullptr, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(fill(buffer.address(), 1, 16, nullptr), CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(end(nullptr, &graph), CUDA_SUCCESS);
+  size_t nodes = 0;
+  EXPECT_EQ(cuGraphGetNodes(graph, nullptr, &nodes), CUDA_SUCCESS);
+  EXPECT_EQ(nodes, 1u);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
 TEST_F(StreamsTest, AreOfTheirContext) {
   CUcontext context = nullptr;
   EXPECT_EQ(cuStreamGetCtx(stream_, &context), CUDA_SUCCESS);

@@ -8,6 +8,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/of_thread.h"
 #include "third_party/cuda_abi/texture_abi.h"
 
 namespace twinmmu::libcuda {
@@ -260,6 +261,8 @@ extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count,
     return ToResult(ArraysOf(driver).MapTiles(WorkOf(driver, context, stream), operations));
   });
 }
-TWINMMU_ALIAS(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync);
+TWINMMU_OF_THREAD(cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync,
+                  (CUarrayMapInfo * list, unsigned int count, CUstream stream), list, count,
+                  OfThread(stream))
 
 }  // namespace twinmmu::libcuda

@@ -8,6 +8,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/of_thread.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -204,7 +205,8 @@ extern "C" CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream strea
   return CopyBox(TWINMMU_HERE, copy, stream);
 }
 TWINMMU_ALIAS(cuMemcpy2DAsync, cuMemcpy2DAsync_v2);
-TWINMMU_ALIAS(cuMemcpy2DAsync_v2_ptsz, cuMemcpy2DAsync_v2);
+TWINMMU_OF_THREAD(cuMemcpy2DAsync_v2_ptsz, cuMemcpy2DAsync_v2,
+                  (const CUDA_MEMCPY2D* copy, CUstream stream), copy, OfThread(stream))
 
 extern "C" CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) { return CopyBox(TWINMMU_HERE, copy); }
 TWINMMU_ALIAS(cuMemcpy3D, cuMemcpy3D_v2);
@@ -214,7 +216,8 @@ extern "C" CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream strea
   return CopyBox(TWINMMU_HERE, copy, stream);
 }
 TWINMMU_ALIAS(cuMemcpy3DAsync, cuMemcpy3DAsync_v2);
-TWINMMU_ALIAS(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2);
+TWINMMU_OF_THREAD(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2,
+                  (const CUDA_MEMCPY3D* copy, CUstream stream), copy, OfThread(stream))
 
 extern "C" CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
   return CopyBox(TWINMMU_HERE, copy);
@@ -224,7 +227,8 @@ TWINMMU_ALIAS(cuMemcpy3DPeer_ptds, cuMemcpy3DPeer);
 extern "C" CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
   return CopyBox(TWINMMU_HERE, copy, stream);
 }
-TWINMMU_ALIAS(cuMemcpy3DPeerAsync_ptsz, cuMemcpy3DPeerAsync);
+TWINMMU_OF_THREAD(cuMemcpy3DPeerAsync_ptsz, cuMemcpy3DPeerAsync,
+                  (const CUDA_MEMCPY3D_PEER* copy, CUstream stream), copy, OfThread(stream))
 
 // --- Of arrays -----------------------------------------------------------------------------------
 
@@ -275,7 +279,10 @@ extern "C" CUresult cuMemcpyAtoHAsync_v2(void* dstHost, CUarray srcArray, size_t
                  RowCopy(byteCount).FromArray(srcArray, srcOffset).ToHost(dstHost).get(), stream);
 }
 TWINMMU_ALIAS(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2);
-TWINMMU_ALIAS(cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyAtoHAsync_v2);
+TWINMMU_OF_THREAD(cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyAtoHAsync_v2,
+                  (void* dstHost, CUarray srcArray, size_t srcOffset, size_t byteCount,
+                   CUstream stream),
+                  dstHost, srcArray, srcOffset, byteCount, OfThread(stream))
 
 extern "C" CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void* srcHost,
                                          size_t byteCount, CUstream stream) {
@@ -283,6 +290,9 @@ extern "C" CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, con
                  RowCopy(byteCount).FromHost(srcHost).ToArray(dstArray, dstOffset).get(), stream);
 }
 TWINMMU_ALIAS(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2);
-TWINMMU_ALIAS(cuMemcpyHtoAAsync_v2_ptsz, cuMemcpyHtoAAsync_v2);
+TWINMMU_OF_THREAD(cuMemcpyHtoAAsync_v2_ptsz, cuMemcpyHtoAAsync_v2,
+                  (CUarray dstArray, size_t dstOffset, const void* srcHost, size_t byteCount,
+                   CUstream stream),
+                  dstArray, dstOffset, srcHost, byteCount, OfThread(stream))
 
 }  // namespace twinmmu::libcuda

@@ -5,6 +5,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/of_thread.h"
 
 namespace twinmmu::libcuda {
 
@@ -114,7 +115,9 @@ extern "C" CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcH
   });
 }
 TWINMMU_ALIAS(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2);
-TWINMMU_ALIAS(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2);
+TWINMMU_OF_THREAD(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2,
+                  (CUdeviceptr dstDevice, const void* srcHost, size_t byteCount, CUstream stream),
+                  dstDevice, srcHost, byteCount, OfThread(stream))
 
 extern "C" CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount,
                                          CUstream stream) {
@@ -129,7 +132,9 @@ extern "C" CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, s
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2);
-TWINMMU_ALIAS(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2);
+TWINMMU_OF_THREAD(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2,
+                  (void* dstHost, CUdeviceptr srcDevice, size_t byteCount, CUstream stream),
+                  dstHost, srcDevice, byteCount, OfThread(stream))
 
 extern "C" CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t byteCount, CUstream stream) {
@@ -145,7 +150,9 @@ extern "C" CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcD
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2);
-TWINMMU_ALIAS(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2);
+TWINMMU_OF_THREAD(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2,
+                  (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t byteCount, CUstream stream),
+                  dstDevice, srcDevice, byteCount, OfThread(stream))
 
 extern "C" CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t byteCount) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
@@ -167,7 +174,9 @@ extern "C" CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t byteC
         WorkOf(driver, context, stream), DeviceAddress(dst), DeviceAddress(src), Bytes(byteCount)));
   });
 }
-TWINMMU_ALIAS(cuMemcpyAsync_ptsz, cuMemcpyAsync);
+TWINMMU_OF_THREAD(cuMemcpyAsync_ptsz, cuMemcpyAsync,
+                  (CUdeviceptr dst, CUdeviceptr src, size_t byteCount, CUstream stream), dst, src,
+                  byteCount, OfThread(stream))
 
 extern "C" CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src,
                                  CUcontext srcContext, size_t byteCount) {
@@ -179,7 +188,10 @@ extern "C" CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dstContext, CUd
                                       CUcontext srcContext, size_t byteCount, CUstream stream) {
   return CopyPeer(TWINMMU_HERE, {dst, dstContext}, {src, srcContext}, byteCount, stream);
 }
-TWINMMU_ALIAS(cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync);
+TWINMMU_OF_THREAD(cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync,
+                  (CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src, CUcontext srcContext,
+                   size_t byteCount, CUstream stream),
+                  dst, dstContext, src, srcContext, byteCount, OfThread(stream))
 
 // --- Fills ---------------------------------------------------------------------------------------
 
@@ -205,19 +217,25 @@ extern "C" CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char value, 
                                     CUstream stream) {
   return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
-TWINMMU_ALIAS(cuMemsetD8Async_ptsz, cuMemsetD8Async);
+TWINMMU_OF_THREAD(cuMemsetD8Async_ptsz, cuMemsetD8Async,
+                  (CUdeviceptr dstDevice, unsigned char value, size_t count, CUstream stream),
+                  dstDevice, value, count, OfThread(stream))
 
 extern "C" CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short value, size_t count,
                                      CUstream stream) {
   return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
-TWINMMU_ALIAS(cuMemsetD16Async_ptsz, cuMemsetD16Async);
+TWINMMU_OF_THREAD(cuMemsetD16Async_ptsz, cuMemsetD16Async,
+                  (CUdeviceptr dstDevice, unsigned short value, size_t count, CUstream stream),
+                  dstDevice, value, count, OfThread(stream))
 
 extern "C" CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int value, size_t count,
                                      CUstream stream) {
   return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count, stream);
 }
-TWINMMU_ALIAS(cuMemsetD32Async_ptsz, cuMemsetD32Async);
+TWINMMU_OF_THREAD(cuMemsetD32Async_ptsz, cuMemsetD32Async,
+                  (CUdeviceptr dstDevice, unsigned int value, size_t count, CUstream stream),
+                  dstDevice, value, count, OfThread(stream))
 
 // --- Fills of rows -------------------------------------------------------------------------------
 
@@ -246,18 +264,27 @@ extern "C" CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t pitch, unsig
                                       size_t width, size_t height, CUstream stream) {
   return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height, stream);
 }
-TWINMMU_ALIAS(cuMemsetD2D8Async_ptsz, cuMemsetD2D8Async);
+TWINMMU_OF_THREAD(cuMemsetD2D8Async_ptsz, cuMemsetD2D8Async,
+                  (CUdeviceptr dstDevice, size_t pitch, unsigned char value, size_t width,
+                   size_t height, CUstream stream),
+                  dstDevice, pitch, value, width, height, OfThread(stream))
 
 extern "C" CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t pitch, unsigned short value,
                                        size_t width, size_t height, CUstream stream) {
   return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height, stream);
 }
-TWINMMU_ALIAS(cuMemsetD2D16Async_ptsz, cuMemsetD2D16Async);
+TWINMMU_OF_THREAD(cuMemsetD2D16Async_ptsz, cuMemsetD2D16Async,
+                  (CUdeviceptr dstDevice, size_t pitch, unsigned short value, size_t width,
+                   size_t height, CUstream stream),
+                  dstDevice, pitch, value, width, height, OfThread(stream))
 
 extern "C" CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t pitch, unsigned int value,
                                        size_t width, size_t height, CUstream stream) {
   return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height, stream);
 }
-TWINMMU_ALIAS(cuMemsetD2D32Async_ptsz, cuMemsetD2D32Async);
+TWINMMU_OF_THREAD(cuMemsetD2D32Async_ptsz, cuMemsetD2D32Async,
+                  (CUdeviceptr dstDevice, size_t pitch, unsigned int value, size_t width,
+                   size_t height, CUstream stream),
+                  dstDevice, pitch, value, width, height, OfThread(stream))
 
 }  // namespace twinmmu::libcuda

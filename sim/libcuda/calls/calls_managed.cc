@@ -11,6 +11,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/of_thread.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -228,12 +229,17 @@ extern "C" CUresult cuMemPrefetchAsync(CUdeviceptr ptr, size_t size, CUdevice de
                                        CUstream stream) {
   return PrefetchToDevice(TWINMMU_HERE, ptr, size, device, stream);
 }
-TWINMMU_ALIAS(cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync);
+TWINMMU_OF_THREAD(cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync,
+                  (CUdeviceptr ptr, size_t size, CUdevice device, CUstream stream), ptr, size,
+                  device, OfThread(stream))
 extern "C" CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t size, CUmemLocation location,
                                           unsigned int flags, CUstream stream) {
   return PrefetchToLocation(TWINMMU_HERE, ptr, size, location, flags, stream);
 }
-TWINMMU_ALIAS(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync_v2);
+TWINMMU_OF_THREAD(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync_v2,
+                  (CUdeviceptr ptr, size_t size, CUmemLocation location, unsigned int flags,
+                   CUstream stream),
+                  ptr, size, location, flags, OfThread(stream))
 
 extern "C" CUresult cuMemPrefetchBatchAsync(CUdeviceptr* ptrs, size_t* sizes, size_t count,
                                             CUmemLocation* locations, size_t* first,
@@ -337,6 +343,8 @@ extern "C" CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, siz
                                                        DeviceAddress(ptr), Bytes(size), flags));
   });
 }
-TWINMMU_ALIAS(cuStreamAttachMemAsync_ptsz, cuStreamAttachMemAsync);
+TWINMMU_OF_THREAD(cuStreamAttachMemAsync_ptsz, cuStreamAttachMemAsync,
+                  (CUstream stream, CUdeviceptr ptr, size_t size, unsigned int flags),
+                  OfThread(stream), ptr, size, flags)
 
 }  // namespace twinmmu::libcuda

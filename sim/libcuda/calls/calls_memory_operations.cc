@@ -14,6 +14,7 @@
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/calls/memory_batches.h"
+#include "sim/libcuda/calls/of_thread.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -199,68 +200,90 @@ extern "C" CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, ui
   return DoOne(TWINMMU_HERE, BatchVersion::kFirst, CU_STREAM_MEM_OP_WAIT_VALUE_32, stream, address,
                value, flags);
 }
-TWINMMU_ALIAS(cuStreamWaitValue32_ptsz, cuStreamWaitValue32);
+TWINMMU_OF_THREAD(cuStreamWaitValue32_ptsz, cuStreamWaitValue32,
+                  (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags),
+                  OfThread(stream), address, value, flags)
 
 extern "C" CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value,
                                            unsigned int flags) {
   return DoOne(TWINMMU_HERE, BatchVersion::kSecond, CU_STREAM_MEM_OP_WAIT_VALUE_32, stream, address,
                value, flags);
 }
-TWINMMU_ALIAS(cuStreamWaitValue32_v2_ptsz, cuStreamWaitValue32_v2);
+TWINMMU_OF_THREAD(cuStreamWaitValue32_v2_ptsz, cuStreamWaitValue32_v2,
+                  (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags),
+                  OfThread(stream), address, value, flags)
 
 extern "C" CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, uint64_t value,
                                         unsigned int flags) {
   return DoOne(TWINMMU_HERE, BatchVersion::kFirst, CU_STREAM_MEM_OP_WAIT_VALUE_64, stream, address,
                value, flags);
 }
-TWINMMU_ALIAS(cuStreamWaitValue64_ptsz, cuStreamWaitValue64);
+TWINMMU_OF_THREAD(cuStreamWaitValue64_ptsz, cuStreamWaitValue64,
+                  (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags),
+                  OfThread(stream), address, value, flags)
 
 extern "C" CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
                                            unsigned int flags) {
   return DoOne(TWINMMU_HERE, BatchVersion::kSecond, CU_STREAM_MEM_OP_WAIT_VALUE_64, stream, address,
                value, flags);
 }
-TWINMMU_ALIAS(cuStreamWaitValue64_v2_ptsz, cuStreamWaitValue64_v2);
+TWINMMU_OF_THREAD(cuStreamWaitValue64_v2_ptsz, cuStreamWaitValue64_v2,
+                  (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags),
+                  OfThread(stream), address, value, flags)
 
 extern "C" CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t value,
                                          unsigned int flags) {
   return DoOne(TWINMMU_HERE, BatchVersion::kFirst, CU_STREAM_MEM_OP_WRITE_VALUE_32, stream, address,
                value, flags);
 }
-TWINMMU_ALIAS(cuStreamWriteValue32_ptsz, cuStreamWriteValue32);
+TWINMMU_OF_THREAD(cuStreamWriteValue32_ptsz, cuStreamWriteValue32,
+                  (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags),
+                  OfThread(stream), address, value, flags)
 
 extern "C" CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value,
                                             unsigned int flags) {
   return DoOne(TWINMMU_HERE, BatchVersion::kSecond, CU_STREAM_MEM_OP_WRITE_VALUE_32, stream,
                address, value, flags);
 }
-TWINMMU_ALIAS(cuStreamWriteValue32_v2_ptsz, cuStreamWriteValue32_v2);
+TWINMMU_OF_THREAD(cuStreamWriteValue32_v2_ptsz, cuStreamWriteValue32_v2,
+                  (CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags),
+                  OfThread(stream), address, value, flags)
 
 extern "C" CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, uint64_t value,
                                          unsigned int flags) {
   return DoOne(TWINMMU_HERE, BatchVersion::kFirst, CU_STREAM_MEM_OP_WRITE_VALUE_64, stream, address,
                value, flags);
 }
-TWINMMU_ALIAS(cuStreamWriteValue64_ptsz, cuStreamWriteValue64);
+TWINMMU_OF_THREAD(cuStreamWriteValue64_ptsz, cuStreamWriteValue64,
+                  (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags),
+                  OfThread(stream), address, value, flags)
 
 extern "C" CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value,
                                             unsigned int flags) {
   return DoOne(TWINMMU_HERE, BatchVersion::kSecond, CU_STREAM_MEM_OP_WRITE_VALUE_64, stream,
                address, value, flags);
 }
-TWINMMU_ALIAS(cuStreamWriteValue64_v2_ptsz, cuStreamWriteValue64_v2);
+TWINMMU_OF_THREAD(cuStreamWriteValue64_v2_ptsz, cuStreamWriteValue64_v2,
+                  (CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags),
+                  OfThread(stream), address, value, flags)
 
 extern "C" CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
                                        CUstreamBatchMemOpParams* parameters, unsigned int flags) {
   return DoBatch(TWINMMU_HERE, BatchVersion::kFirst, stream, count, parameters, flags);
 }
-TWINMMU_ALIAS(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp);
+TWINMMU_OF_THREAD(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp,
+                  (CUstream stream, unsigned int count, CUstreamBatchMemOpParams* parameters,
+                   unsigned int flags),
+                  OfThread(stream), count, parameters, flags)
 
 extern "C" CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
                                           CUstreamBatchMemOpParams* parameters,
                                           unsigned int flags) {
   return DoBatch(TWINMMU_HERE, BatchVersion::kSecond, stream, count, parameters, flags);
 }
-TWINMMU_ALIAS(cuStreamBatchMemOp_v2_ptsz, cuStreamBatchMemOp_v2);
+TWINMMU_OF_THREAD(cuStreamBatchMemOp_v2_ptsz, cuStreamBatchMemOp_v2,
+                  (CUstream stream, unsigned int count, CUstreamBatchMemOpParams* parameters,
+                   unsigned int flags),
+                  OfThread(stream), count, parameters, flags)
 
 }  // namespace twinmmu::libcuda

@@ -12,6 +12,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/of_thread.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -111,7 +112,8 @@ extern "C" CUresult cuMemAllocAsync(CUdeviceptr* ptr, size_t size, CUstream stre
     return GivePiece(driver, on, driver.simulator->pools().Allocate(on, Bytes(size)), ptr);
   });
 }
-TWINMMU_ALIAS(cuMemAllocAsync_ptsz, cuMemAllocAsync);
+TWINMMU_OF_THREAD(cuMemAllocAsync_ptsz, cuMemAllocAsync,
+                  (CUdeviceptr * ptr, size_t size, CUstream stream), ptr, size, OfThread(stream))
 
 extern "C" CUresult cuMemAllocFromPoolAsync(CUdeviceptr* ptr, size_t size, CUmemoryPool pool,
                                             CUstream stream) {
@@ -125,7 +127,9 @@ extern "C" CUresult cuMemAllocFromPoolAsync(CUdeviceptr* ptr, size_t size, CUmem
     return GivePiece(driver, on, pools.AllocateFrom(on, ToNumber(pool), Bytes(size)), ptr);
   });
 }
-TWINMMU_ALIAS(cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync);
+TWINMMU_OF_THREAD(cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync,
+                  (CUdeviceptr * ptr, size_t size, CUmemoryPool pool, CUstream stream), ptr, size,
+                  pool, OfThread(stream))
 
 extern "C" CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
@@ -136,7 +140,8 @@ extern "C" CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream stream) {
     return FreeOnStream(driver, on, DeviceAddress(ptr));
   });
 }
-TWINMMU_ALIAS(cuMemFreeAsync_ptsz, cuMemFreeAsync);
+TWINMMU_OF_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync, (CUdeviceptr ptr, CUstream stream), ptr,
+                  OfThread(stream))
 
 // --- Pools ---------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/of_thread.h"
 #include "sim/libcuda/sharing/shared_events.h"
 
 namespace twinmmu::libcuda {
@@ -233,19 +234,22 @@ extern "C" CUresult cuStreamGetPriority(CUstream stream, int* priority) {
   return AskStream(TWINMMU_HERE, stream, priority, RefuseQuestion,
                    [&](const StreamRecord& record) { *priority = record.priority; });
 }
-TWINMMU_ALIAS(cuStreamGetPriority_ptsz, cuStreamGetPriority);
+TWINMMU_OF_THREAD(cuStreamGetPriority_ptsz, cuStreamGetPriority, (CUstream stream, int* priority),
+                  OfThread(stream), priority)
 
 extern "C" CUresult cuStreamGetFlags(CUstream stream, unsigned int* flags) {
   return AskStream(TWINMMU_HERE, stream, flags, RefuseWhileCapturing,
                    [&](const StreamRecord& record) { *flags = record.flags; });
 }
-TWINMMU_ALIAS(cuStreamGetFlags_ptsz, cuStreamGetFlags);
+TWINMMU_OF_THREAD(cuStreamGetFlags_ptsz, cuStreamGetFlags, (CUstream stream, unsigned int* flags),
+                  OfThread(stream), flags)
 
 extern "C" CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
   return AskStream(TWINMMU_HERE, stream, id, RefuseWhileCapturing,
                    [&](const StreamRecord& record) { *id = record.id; });
 }
-TWINMMU_ALIAS(cuStreamGetId_ptsz, cuStreamGetId);
+TWINMMU_OF_THREAD(cuStreamGetId_ptsz, cuStreamGetId, (CUstream stream, unsigned long long* id),
+                  OfThread(stream), id)
 
 extern "C" CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
   return AskStream(TWINMMU_HERE, stream, context, RefuseQuestion, [&](const StreamRecord& record) {
@@ -253,7 +257,8 @@ extern "C" CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
     *context = green != nullptr ? green->handle() : record.context->handle();
   });
 }
-TWINMMU_ALIAS(cuStreamGetCtx_ptsz, cuStreamGetCtx);
+TWINMMU_OF_THREAD(cuStreamGetCtx_ptsz, cuStreamGetCtx, (CUstream stream, CUcontext* context),
+                  OfThread(stream), context)
 
 extern "C" CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
   const void* const wanted = context != nullptr ? static_cast<const void*>(context) : green;
@@ -262,7 +267,9 @@ extern "C" CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void*
     if (green != nullptr) *green = record.green;
   });
 }
-TWINMMU_ALIAS(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2);
+TWINMMU_OF_THREAD(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2,
+                  (CUstream stream, CUcontext* context, void** green), OfThread(stream), context,
+                  green)
 
 extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
@@ -281,7 +288,9 @@ extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned i
                                  EventOf(driver, context, event)));
   });
 }
-TWINMMU_ALIAS(cuStreamWaitEvent_ptsz, cuStreamWaitEvent);
+TWINMMU_OF_THREAD(cuStreamWaitEvent_ptsz, cuStreamWaitEvent,
+                  (CUstream stream, CUevent event, unsigned int flags), OfThread(stream), event,
+                  flags)
 
 extern "C" CUresult cuStreamQuery(CUstream stream) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
@@ -290,7 +299,7 @@ extern "C" CUresult cuStreamQuery(CUstream stream) {
     return NotReady(IsDone(driver, context, stream));
   });
 }
-TWINMMU_ALIAS(cuStreamQuery_ptsz, cuStreamQuery);
+TWINMMU_OF_THREAD(cuStreamQuery_ptsz, cuStreamQuery, (CUstream stream), OfThread(stream))
 
 extern "C" CUresult cuStreamSynchronize(CUstream stream) {
   return EnterOnStream(TWINMMU_HERE, stream, [&](DriverState& driver, Context& context) {
@@ -301,7 +310,8 @@ extern "C" CUresult cuStreamSynchronize(CUstream stream) {
         is_default ? OrderedStreamOf(driver, context, stream) : StreamOf(driver, context, stream)));
   });
 }
-TWINMMU_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
+TWINMMU_OF_THREAD(cuStreamSynchronize_ptsz, cuStreamSynchronize, (CUstream stream),
+                  OfThread(stream))
 
 // A host function runs when all work before it is done: here before the call returns, which is one
 // of the moments at which a driver may run it; unless a stream waits for memory, which the program
@@ -336,7 +346,9 @@ extern "C" CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), v
   return RunOnHost(site, stream, reinterpret_cast<const void*>(function), 0, capture, false,
                    [=](CUresult) { function(argument); });
 }
-TWINMMU_ALIAS(cuLaunchHostFunc_ptsz, cuLaunchHostFunc);
+TWINMMU_OF_THREAD(cuLaunchHostFunc_ptsz, cuLaunchHostFunc,
+                  (CUstream stream, void (*function)(void*), void* argument), OfThread(stream),
+                  function, argument)
 
 extern "C" CUresult cuStreamAddCallback(CUstream stream,
                                         void (*callback)(CUstream, CUresult, void*), void* argument,
@@ -347,7 +359,10 @@ extern "C" CUresult cuStreamAddCallback(CUstream stream,
   return RunOnHost(TWINMMU_HERE, stream, reinterpret_cast<const void*>(callback), flags, refuse,
                    true, [=](CUresult code) { callback(stream, code, argument); });
 }
-TWINMMU_ALIAS(cuStreamAddCallback_ptsz, cuStreamAddCallback);
+TWINMMU_OF_THREAD(cuStreamAddCallback_ptsz, cuStreamAddCallback,
+                  (CUstream stream, void (*callback)(CUstream, CUresult, void*), void* argument,
+                   unsigned int flags),
+                  OfThread(stream), callback, argument, flags)
 
 // --- Events --------------------------------------------------------------------------------------
 
@@ -388,7 +403,8 @@ TWINMMU_ALIAS(cuEventDestroy, cuEventDestroy_v2);
 extern "C" CUresult cuEventRecord(CUevent event, CUstream stream) {
   return RecordOn(TWINMMU_HERE, event, stream);
 }
-TWINMMU_ALIAS(cuEventRecord_ptsz, cuEventRecord);
+TWINMMU_OF_THREAD(cuEventRecord_ptsz, cuEventRecord, (CUevent event, CUstream stream), event,
+                  OfThread(stream))
 
 extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
@@ -404,7 +420,9 @@ extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsig
         .value_or(ToResult(DriverCode::kIllegalState));
   });
 }
-TWINMMU_ALIAS(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags);
+TWINMMU_OF_THREAD(cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags,
+                  (CUevent event, CUstream stream, unsigned int flags), event, OfThread(stream),
+                  flags)
 
 extern "C" CUresult cuEventQuery(CUevent event) {
   return EnterWithHandle(TWINMMU_HERE, event, {}, [&](DriverState& driver, Context& context) {

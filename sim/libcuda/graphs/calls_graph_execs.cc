@@ -9,6 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "sim/calls/executor/host_functions.h"
 #include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/calls/of_thread.h"
 #include "sim/libcuda/graphs/changes/exec_changes.h"
 #include "sim/libcuda/graphs/conditional_nodes.h"
 #include "sim/libcuda/graphs/graph_launch.h"
@@ -304,7 +305,8 @@ extern "C" CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
     return Launch(site, driver, exec, WorkOf(driver, context, stream));
   });
 }
-TWINMMU_ALIAS(cuGraphLaunch_ptsz, cuGraphLaunch);
+TWINMMU_OF_THREAD(cuGraphLaunch_ptsz, cuGraphLaunch, (CUgraphExec exec, CUstream stream), exec,
+                  OfThread(stream))
 
 // Here a graph has nothing that could be brought to the device before it is launched, but memory.
 extern "C" CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
@@ -316,7 +318,8 @@ extern "C" CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
     return found == nullptr ? NoSuchGraph() : CommitMemory(site, driver, *found->graph);
   });
 }
-TWINMMU_ALIAS(cuGraphUpload_ptsz, cuGraphUpload);
+TWINMMU_OF_THREAD(cuGraphUpload_ptsz, cuGraphUpload, (CUgraphExec exec, CUstream stream), exec,
+                  OfThread(stream))
 
 // Launches go on.
 extern "C" CUresult cuGraphExecDestroy(CUgraphExec exec) {

@@ -12,6 +12,7 @@
 #include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/of_thread.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -153,7 +154,8 @@ extern "C" CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
     return CUDA_SUCCESS;
   });
 }
-TWINMMU_ALIAS(cuStreamGetDevice_ptsz, cuStreamGetDevice);
+TWINMMU_OF_THREAD(cuStreamGetDevice_ptsz, cuStreamGetDevice, (CUstream stream, CUdevice* device),
+                  OfThread(stream), device)
 
 extern "C" CUresult cuStreamGetAttribute(CUstream stream, int attribute, void* value) {
   const CallSite site = TWINMMU_HERE;
@@ -168,7 +170,8 @@ extern "C" CUresult cuStreamGetAttribute(CUstream stream, int attribute, void* v
     return CUDA_SUCCESS;
   });
 }
-TWINMMU_ALIAS(cuStreamGetAttribute_ptsz, cuStreamGetAttribute);
+TWINMMU_OF_THREAD(cuStreamGetAttribute_ptsz, cuStreamGetAttribute,
+                  (CUstream stream, int attribute, void* value), OfThread(stream), attribute, value)
 
 extern "C" CUresult cuStreamSetAttribute(CUstream stream, int attribute, const void* value) {
   const CallSite site = TWINMMU_HERE;
@@ -187,7 +190,9 @@ extern "C" CUresult cuStreamSetAttribute(CUstream stream, int attribute, const v
     return CUDA_SUCCESS;
   });
 }
-TWINMMU_ALIAS(cuStreamSetAttribute_ptsz, cuStreamSetAttribute);
+TWINMMU_OF_THREAD(cuStreamSetAttribute_ptsz, cuStreamSetAttribute,
+                  (CUstream stream, int attribute, const void* value), OfThread(stream), attribute,
+                  value)
 
 extern "C" CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
   const CallSite site = TWINMMU_HERE;
@@ -204,6 +209,7 @@ extern "C" CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
     return CUDA_SUCCESS;
   });
 }
-TWINMMU_ALIAS(cuStreamCopyAttributes_ptsz, cuStreamCopyAttributes);
+TWINMMU_OF_THREAD(cuStreamCopyAttributes_ptsz, cuStreamCopyAttributes, (CUstream to, CUstream from),
+                  OfThread(to), OfThread(from))
 
 }  // namespace twinmmu::libcuda

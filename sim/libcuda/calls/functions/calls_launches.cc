@@ -12,6 +12,7 @@
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/calls/launches.h"
+#include "sim/libcuda/calls/of_thread.h"
 #include "sim/libcuda/modules.h"
 #include "sim/ptx/program/program.h"
 
@@ -281,7 +282,13 @@ extern "C" CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, uns
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
   return Launch(TWINMMU_HERE, function, config, stream, LaunchForm(), parameters, extra);
 }
-TWINMMU_ALIAS(cuLaunchKernel_ptsz, cuLaunchKernel);
+TWINMMU_OF_THREAD(cuLaunchKernel_ptsz, cuLaunchKernel,
+                  (CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+                   void** parameters, void** extra),
+                  function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                  OfThread(stream), parameters, extra)
 
 extern "C" CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x,
                                               unsigned int grid_y, unsigned int grid_z,
@@ -291,7 +298,13 @@ extern "C" CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int 
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
   return Launch(TWINMMU_HERE, function, config, stream, LaunchForm{true, {}}, parameters, nullptr);
 }
-TWINMMU_ALIAS(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel);
+TWINMMU_OF_THREAD(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel,
+                  (CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+                   void** parameters),
+                  function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                  OfThread(stream), parameters)
 
 extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                                      void** parameters, void** extra) {
@@ -310,6 +323,14 @@ extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fu
                     extra);
   });
 }
-TWINMMU_ALIAS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
+
+extern "C" CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
+                                          void** parameters, void** extra) {
+  const PassedOn passed_on(__builtin_return_address(0));
+  if (config == nullptr) return cuLaunchKernelEx(config, function, parameters, extra);
+  CUlaunchConfig of_thread = *config;
+  of_thread.hStream = OfThread(config->hStream);
+  return cuLaunchKernelEx(&of_thread, function, parameters, extra);
+}
 
 }  // namespace twinmmu::libcuda

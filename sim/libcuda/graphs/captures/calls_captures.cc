@@ -8,6 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "sim/libcuda/calls/capturing.h"
+#include "sim/libcuda/calls/of_thread.h"
 #include "sim/libcuda/graphs/captures/capture_rules.h"
 #include "sim/libcuda/graphs/graph_edges.h"
 #include "sim/libcuda/graphs/graphs.h"
@@ -183,12 +184,14 @@ CUresult Update(const CallSite& site, CUstream stream, const CUgraphNode* depend
 extern "C" CUresult cuStreamBeginCapture(CUstream stream) {
   return Begin(TWINMMU_HERE, stream, CU_STREAM_CAPTURE_MODE_GLOBAL, nullptr, nullptr, nullptr, 0);
 }
-TWINMMU_ALIAS(cuStreamBeginCapture_ptsz, cuStreamBeginCapture);
+TWINMMU_OF_THREAD(cuStreamBeginCapture_ptsz, cuStreamBeginCapture, (CUstream stream),
+                  OfThread(stream))
 
 extern "C" CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   return Begin(TWINMMU_HERE, stream, mode, nullptr, nullptr, nullptr, 0);
 }
-TWINMMU_ALIAS(cuStreamBeginCapture_v2_ptsz, cuStreamBeginCapture_v2);
+TWINMMU_OF_THREAD(cuStreamBeginCapture_v2_ptsz, cuStreamBeginCapture_v2,
+                  (CUstream stream, CUstreamCaptureMode mode), OfThread(stream), mode)
 
 extern "C" CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                                                 const CUgraphNode* dependencies,
@@ -196,7 +199,10 @@ extern "C" CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                                                 CUstreamCaptureMode mode) {
   return Begin(TWINMMU_HERE, stream, mode, &graph, dependencies, data, count);
 }
-TWINMMU_ALIAS(cuStreamBeginCaptureToGraph_ptsz, cuStreamBeginCaptureToGraph);
+TWINMMU_OF_THREAD(cuStreamBeginCaptureToGraph_ptsz, cuStreamBeginCaptureToGraph,
+                  (CUstream stream, CUgraph graph, const CUgraphNode* dependencies,
+                   const CUgraphEdgeData* data, size_t count, CUstreamCaptureMode mode),
+                  OfThread(stream), graph, dependencies, data, count, mode)
 
 // However it ends, unless by the wrong stream, all is as before it began.
 extern "C" CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
@@ -218,27 +224,34 @@ extern "C" CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
         return ended;
       });
 }
-TWINMMU_ALIAS(cuStreamEndCapture_ptsz, cuStreamEndCapture);
+TWINMMU_OF_THREAD(cuStreamEndCapture_ptsz, cuStreamEndCapture, (CUstream stream, CUgraph* graph),
+                  OfThread(stream), graph)
 
 // --- Questions -----------------------------------------------------------------------------------
 
 extern "C" CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   return TellCapture(TWINMMU_HERE, stream, {status, nullptr});
 }
-TWINMMU_ALIAS(cuStreamIsCapturing_ptsz, cuStreamIsCapturing);
+TWINMMU_OF_THREAD(cuStreamIsCapturing_ptsz, cuStreamIsCapturing,
+                  (CUstream stream, CUstreamCaptureStatus* status), OfThread(stream), status)
 
 extern "C" CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status,
                                            uint64_t* id) {
   return TellCapture(TWINMMU_HERE, stream, {status, id});
 }
-TWINMMU_ALIAS(cuStreamGetCaptureInfo_ptsz, cuStreamGetCaptureInfo);
+TWINMMU_OF_THREAD(cuStreamGetCaptureInfo_ptsz, cuStreamGetCaptureInfo,
+                  (CUstream stream, CUstreamCaptureStatus* status, uint64_t* id), OfThread(stream),
+                  status, id)
 
 extern "C" CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status,
                                               uint64_t* id, CUgraph* graph,
                                               const CUgraphNode** dependencies, size_t* count) {
   return TellCapture(TWINMMU_HERE, stream, {status, id, graph, dependencies, nullptr, count});
 }
-TWINMMU_ALIAS(cuStreamGetCaptureInfo_v2_ptsz, cuStreamGetCaptureInfo_v2);
+TWINMMU_OF_THREAD(cuStreamGetCaptureInfo_v2_ptsz, cuStreamGetCaptureInfo_v2,
+                  (CUstream stream, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
+                   const CUgraphNode** dependencies, size_t* count),
+                  OfThread(stream), status, id, graph, dependencies, count)
 
 extern "C" CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status,
                                               uint64_t* id, CUgraph* graph,
@@ -246,14 +259,20 @@ extern "C" CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureSt
                                               const CUgraphEdgeData** data, size_t* count) {
   return TellCapture(TWINMMU_HERE, stream, {status, id, graph, dependencies, data, count});
 }
-TWINMMU_ALIAS(cuStreamGetCaptureInfo_v3_ptsz, cuStreamGetCaptureInfo_v3);
+TWINMMU_OF_THREAD(cuStreamGetCaptureInfo_v3_ptsz, cuStreamGetCaptureInfo_v3,
+                  (CUstream stream, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
+                   const CUgraphNode** dependencies, const CUgraphEdgeData** data, size_t* count),
+                  OfThread(stream), status, id, graph, dependencies, data, count)
 
 extern "C" CUresult cuStreamUpdateCaptureDependencies(CUstream stream,
                                                       const CUgraphNode* dependencies, size_t count,
                                                       unsigned int flags) {
   return Update(TWINMMU_HERE, stream, dependencies, nullptr, count, flags);
 }
-TWINMMU_ALIAS(cuStreamUpdateCaptureDependencies_ptsz, cuStreamUpdateCaptureDependencies);
+TWINMMU_OF_THREAD(cuStreamUpdateCaptureDependencies_ptsz, cuStreamUpdateCaptureDependencies,
+                  (CUstream stream, const CUgraphNode* dependencies, size_t count,
+                   unsigned int flags),
+                  OfThread(stream), dependencies, count, flags)
 
 extern "C" CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream,
                                                          const CUgraphNode* dependencies,
@@ -261,7 +280,10 @@ extern "C" CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream,
                                                          unsigned int flags) {
   return Update(TWINMMU_HERE, stream, dependencies, data, count, flags);
 }
-TWINMMU_ALIAS(cuStreamUpdateCaptureDependencies_v2_ptsz, cuStreamUpdateCaptureDependencies_v2);
+TWINMMU_OF_THREAD(cuStreamUpdateCaptureDependencies_v2_ptsz, cuStreamUpdateCaptureDependencies_v2,
+                  (CUstream stream, const CUgraphNode* dependencies, const CUgraphEdgeData* data,
+                   size_t count, unsigned int flags),
+                  OfThread(stream), dependencies, data, count, flags)
 
 // Any number is taken for a mode, as an H200 does.
 extern "C" CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
