@@ -10,6 +10,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/of_thread.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -23,13 +24,11 @@ void Tell(size_t* fail_index, size_t failed) {
   if (fail_index != nullptr) *fail_index = failed;
 }
 
-// Whether null means the stream of the thread; and copies that go to any stream.
-enum class NullStream { kLegacy, kOfThread, kAllowed };
+// Whether copies go to the legacy stream.
+enum class Legacy { kRefused, kAllowed };
 
-bool IsRefused(CUstream stream, NullStream null_stream) {
-  return null_stream != NullStream::kAllowed &&
-         (ToNumber(stream) == kLegacyStream ||
-          (stream == nullptr && null_stream == NullStream::kLegacy));
+bool IsRefused(CUstream stream, Legacy legacy) {
+  return legacy == Legacy::kRefused && ToNumber(stream) <= kLegacyStream;
 }
 
 // What is wrong with how a copy of a batch is to be made; null: nothing.
@@ -100,12 +99,12 @@ const char* WhatIsWrong(const Batch& batch) {
   return nullptr;
 }
 
-CUresult Copy(const CallSite& site, NullStream null_stream, const Batch& batch, size_t* fail_index,
+CUresult Copy(const CallSite& site, Legacy legacy, const Batch& batch, size_t* fail_index,
               CUstream stream) {
   const Needed needed = {batch.to, batch.from, batch.sizes, batch.attributes, batch.first};
   return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);
-    const bool is_refused = IsRefused(stream, null_stream);
+    const bool is_refused = IsRefused(stream, legacy);
     const CUresult fault = FaultOf(site, driver);
     if (!is_refused && fault != CUDA_SUCCESS) return fault;
     const char* const wrong =
@@ -181,15 +180,15 @@ const char* ToBox(DriverState& driver, const Context& context, const CUDA_MEMCPY
   return wrong;
 }
 
-CUresult Copy3D(const CallSite& site, NullStream null_stream, size_t count,
+CUresult Copy3D(const CallSite& site, Legacy legacy, size_t count,
                 const CUDA_MEMCPY3D_BATCH_OP* copies, size_t* fail_index, unsigned long long flags,
                 CUstream stream) {
   return EnterInContext(site, {copies}, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);
-    const char* const wrong =
-        IsRefused(stream, null_stream)     ? "the stream is the legacy default stream"
-        : count == 0 || count > kMaxCopies ? "there is no such number of copies"
-        : flags != 0                       ? "there are no such flags"
+    const char* const wrong = IsRefused(stream, legacy) ? "the stream is the legacy default stream"
+                              : count == 0 || count > kMaxCopies
+                                  ? "there is no such number of copies"
+                              : flags != 0 ? "there are no such flags"
                                            : nullptr;
     if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
     return CopyBatch(
@@ -200,60 +199,50 @@ CUresult Copy3D(const CallSite& site, NullStream null_stream, size_t count,
 
 }  // namespace
 
-// The forms of a thread's default stream differ in what null is.
-
 extern "C" CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
                                           size_t count, CUmemcpyAttributes* attributes,
                                           size_t* first, size_t attribute_count, CUstream stream) {
-  return Copy(TWINMMU_HERE, NullStream::kLegacy,
+  return Copy(TWINMMU_HERE, Legacy::kRefused,
               {to, from, sizes, count, attributes, first, attribute_count}, nullptr, stream);
 }
-
-extern "C" CUresult cuMemcpyBatchAsync_v2_ptsz(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
-                                               size_t count, CUmemcpyAttributes* attributes,
-                                               size_t* first, size_t attribute_count,
-                                               CUstream stream) {
-  return Copy(TWINMMU_HERE, NullStream::kOfThread,
-              {to, from, sizes, count, attributes, first, attribute_count}, nullptr, stream);
-}
+TWINMMU_OF_THREAD(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2,
+                  (CUdeviceptr * to, CUdeviceptr* from, size_t* sizes, size_t count,
+                   CUmemcpyAttributes* attributes, size_t* first, size_t attribute_count,
+                   CUstream stream),
+                  to, from, sizes, count, attributes, first, attribute_count, OfThread(stream))
 
 extern "C" CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
                                        size_t count, CUmemcpyAttributes* attributes, size_t* first,
                                        size_t attribute_count, size_t* fail_index,
                                        CUstream stream) {
-  return Copy(TWINMMU_HERE, NullStream::kLegacy,
+  return Copy(TWINMMU_HERE, Legacy::kRefused,
               {to, from, sizes, count, attributes, first, attribute_count}, fail_index, stream);
 }
-
-extern "C" CUresult cuMemcpyBatchAsync_ptsz(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
-                                            size_t count, CUmemcpyAttributes* attributes,
-                                            size_t* first, size_t attribute_count,
-                                            size_t* fail_index, CUstream stream) {
-  return Copy(TWINMMU_HERE, NullStream::kOfThread,
-              {to, from, sizes, count, attributes, first, attribute_count}, fail_index, stream);
-}
+TWINMMU_OF_THREAD(cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync,
+                  (CUdeviceptr * to, CUdeviceptr* from, size_t* sizes, size_t count,
+                   CUmemcpyAttributes* attributes, size_t* first, size_t attribute_count,
+                   size_t* fail_index, CUstream stream),
+                  to, from, sizes, count, attributes, first, attribute_count, fail_index,
+                  OfThread(stream))
 
 extern "C" CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
                                             unsigned long long flags, CUstream stream) {
-  return Copy3D(TWINMMU_HERE, NullStream::kLegacy, count, copies, nullptr, flags, stream);
+  return Copy3D(TWINMMU_HERE, Legacy::kRefused, count, copies, nullptr, flags, stream);
 }
-
-extern "C" CUresult cuMemcpy3DBatchAsync_v2_ptsz(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
-                                                 unsigned long long flags, CUstream stream) {
-  return Copy3D(TWINMMU_HERE, NullStream::kOfThread, count, copies, nullptr, flags, stream);
-}
+TWINMMU_OF_THREAD(cuMemcpy3DBatchAsync_v2_ptsz, cuMemcpy3DBatchAsync_v2,
+                  (size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, unsigned long long flags,
+                   CUstream stream),
+                  count, copies, flags, OfThread(stream))
 
 extern "C" CUresult cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
                                          size_t* fail_index, unsigned long long flags,
                                          CUstream stream) {
-  return Copy3D(TWINMMU_HERE, NullStream::kLegacy, count, copies, fail_index, flags, stream);
+  return Copy3D(TWINMMU_HERE, Legacy::kRefused, count, copies, fail_index, flags, stream);
 }
-
-extern "C" CUresult cuMemcpy3DBatchAsync_ptsz(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
-                                              size_t* fail_index, unsigned long long flags,
-                                              CUstream stream) {
-  return Copy3D(TWINMMU_HERE, NullStream::kOfThread, count, copies, fail_index, flags, stream);
-}
+TWINMMU_OF_THREAD(cuMemcpy3DBatchAsync_ptsz, cuMemcpy3DBatchAsync,
+                  (size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, size_t* fail_index,
+                   unsigned long long flags, CUstream stream),
+                  count, copies, fail_index, flags, OfThread(stream))
 
 // One copy, as one of a batch is made. [CUDA 13.2] Not measured; that it goes to the legacy default
 // stream, too, is so because no document says that it does not.
@@ -261,27 +250,21 @@ extern "C" CUresult cuMemcpy3DBatchAsync_ptsz(size_t count, CUDA_MEMCPY3D_BATCH_
 extern "C" CUresult cuMemcpyWithAttributesAsync(CUdeviceptr to, CUdeviceptr from, size_t size,
                                                 CUmemcpyAttributes* attributes, CUstream stream) {
   const size_t first = 0;
-  return Copy(TWINMMU_HERE, NullStream::kAllowed, {&to, &from, &size, 1, attributes, &first, 1},
+  return Copy(TWINMMU_HERE, Legacy::kAllowed, {&to, &from, &size, 1, attributes, &first, 1},
               nullptr, stream);
 }
-
-extern "C" CUresult cuMemcpyWithAttributesAsync_ptsz(CUdeviceptr to, CUdeviceptr from, size_t size,
-                                                     CUmemcpyAttributes* attributes,
-                                                     CUstream stream) {
-  const size_t first = 0;
-  return Copy(TWINMMU_HERE, NullStream::kAllowed, {&to, &from, &size, 1, attributes, &first, 1},
-              nullptr, stream);
-}
+TWINMMU_OF_THREAD(cuMemcpyWithAttributesAsync_ptsz, cuMemcpyWithAttributesAsync,
+                  (CUdeviceptr to, CUdeviceptr from, size_t size, CUmemcpyAttributes* attributes,
+                   CUstream stream),
+                  to, from, size, attributes, OfThread(stream))
 
 extern "C" CUresult cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP* copy,
                                                   unsigned long long flags, CUstream stream) {
-  return Copy3D(TWINMMU_HERE, NullStream::kAllowed, 1, copy, nullptr, flags, stream);
+  return Copy3D(TWINMMU_HERE, Legacy::kAllowed, 1, copy, nullptr, flags, stream);
 }
-
-extern "C" CUresult cuMemcpy3DWithAttributesAsync_ptsz(CUDA_MEMCPY3D_BATCH_OP* copy,
-                                                       unsigned long long flags, CUstream stream) {
-  return Copy3D(TWINMMU_HERE, NullStream::kAllowed, 1, copy, nullptr, flags, stream);
-}
+TWINMMU_OF_THREAD(cuMemcpy3DWithAttributesAsync_ptsz, cuMemcpy3DWithAttributesAsync,
+                  (CUDA_MEMCPY3D_BATCH_OP * copy, unsigned long long flags, CUstream stream), copy,
+                  flags, OfThread(stream))
 
 // An engine that the H100 does not have, nor any profile here. A machine of the program's own may
 // say that it has one, which is not simulated.

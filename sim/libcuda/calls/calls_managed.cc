@@ -81,9 +81,6 @@ CUresult PrefetchToLocation(const CallSite& site, CUdeviceptr ptr, size_t size,
 
 // --- Batches -------------------------------------------------------------------------------------
 
-// Whether null means the stream of the thread.
-enum class NullStream { kLegacy, kOfThread };
-
 struct Batch {
   const CUdeviceptr* ptrs;
   const size_t* sizes;
@@ -105,11 +102,11 @@ struct Batch {
 // A batch is not for the legacy stream, which is seen before anything else, nor for flags, which
 // are seen before a fault; whether it is `valid` otherwise, after it.
 template <typename Body>
-CUresult EnterBatch(const CallSite& site, CUstream stream, NullStream null_stream,
-                    unsigned long long flags, bool valid, const Body& body) {
-  const bool legacy = ToNumber(stream) == kLegacyStream ||
-                      (stream == nullptr && null_stream == NullStream::kLegacy);
-  if (legacy) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
+CUresult EnterBatch(const CallSite& site, CUstream stream, unsigned long long flags, bool valid,
+                    const Body& body) {
+  if (ToNumber(stream) <= kLegacyStream) {
+    return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
+  }
   return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const CUresult fault = FaultOf(site, driver);
@@ -123,9 +120,9 @@ CUresult EnterBatch(const CallSite& site, CUstream stream, NullStream null_strea
 
 // With or without a discard, which changes nothing that can be seen.
 CUresult PrefetchBatch(const CallSite& site, const Batch& batch, unsigned long long flags,
-                       CUstream stream, NullStream null_stream) {
+                       CUstream stream) {
   const bool valid = batch.has_ranges() && batch.has_locations();
-  return EnterBatch(site, stream, null_stream, flags, valid, [&](DriverState& driver, Stream on) {
+  return EnterBatch(site, stream, flags, valid, [&](DriverState& driver, Stream on) {
     std::vector<ManagedCalls::Target> targets(batch.count);
     size_t location = 0;
     for (size_t i = 0; i < batch.count; ++i) {
@@ -137,9 +134,9 @@ CUresult PrefetchBatch(const CallSite& site, const Batch& batch, unsigned long l
 }
 
 CUresult Discard(const CallSite& site, const Batch& batch, unsigned long long flags,
-                 CUstream stream, NullStream null_stream) {
+                 CUstream stream) {
   const bool valid = batch.has_ranges();
-  return EnterBatch(site, stream, null_stream, flags, valid, [&](DriverState& driver, Stream on) {
+  return EnterBatch(site, stream, flags, valid, [&](DriverState& driver, Stream on) {
     std::vector<AddressRange> ranges(batch.count);
     for (size_t i = 0; i < batch.count; ++i) ranges[i] = RangeOf(batch.ptrs[i], batch.sizes[i]);
     return driver.simulator->managed().Discard(site.name(), on, ranges);
@@ -246,40 +243,31 @@ extern "C" CUresult cuMemPrefetchBatchAsync(CUdeviceptr* ptrs, size_t* sizes, si
                                             size_t location_count, unsigned long long flags,
                                             CUstream stream) {
   return PrefetchBatch(TWINMMU_HERE, {ptrs, sizes, count, locations, first, location_count}, flags,
-                       stream, NullStream::kLegacy);
+                       stream);
 }
-extern "C" CUresult cuMemPrefetchBatchAsync_ptsz(CUdeviceptr* ptrs, size_t* sizes, size_t count,
-                                                 CUmemLocation* locations, size_t* first,
-                                                 size_t location_count, unsigned long long flags,
-                                                 CUstream stream) {
-  return PrefetchBatch(TWINMMU_HERE, {ptrs, sizes, count, locations, first, location_count}, flags,
-                       stream, NullStream::kOfThread);
-}
+TWINMMU_OF_THREAD(cuMemPrefetchBatchAsync_ptsz, cuMemPrefetchBatchAsync,
+                  (CUdeviceptr * ptrs, size_t* sizes, size_t count, CUmemLocation* locations,
+                   size_t* first, size_t location_count, unsigned long long flags, CUstream stream),
+                  ptrs, sizes, count, locations, first, location_count, flags, OfThread(stream))
 extern "C" CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* ptrs, size_t* sizes,
                                                       size_t count, CUmemLocation* locations,
                                                       size_t* first, size_t location_count,
                                                       unsigned long long flags, CUstream stream) {
   return PrefetchBatch(TWINMMU_HERE, {ptrs, sizes, count, locations, first, location_count}, flags,
-                       stream, NullStream::kLegacy);
+                       stream);
 }
-extern "C" CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(CUdeviceptr* ptrs, size_t* sizes,
-                                                           size_t count, CUmemLocation* locations,
-                                                           size_t* first, size_t location_count,
-                                                           unsigned long long flags,
-                                                           CUstream stream) {
-  return PrefetchBatch(TWINMMU_HERE, {ptrs, sizes, count, locations, first, location_count}, flags,
-                       stream, NullStream::kOfThread);
-}
+TWINMMU_OF_THREAD(cuMemDiscardAndPrefetchBatchAsync_ptsz, cuMemDiscardAndPrefetchBatchAsync,
+                  (CUdeviceptr * ptrs, size_t* sizes, size_t count, CUmemLocation* locations,
+                   size_t* first, size_t location_count, unsigned long long flags, CUstream stream),
+                  ptrs, sizes, count, locations, first, location_count, flags, OfThread(stream))
 extern "C" CUresult cuMemDiscardBatchAsync(CUdeviceptr* ptrs, size_t* sizes, size_t count,
                                            unsigned long long flags, CUstream stream) {
-  return Discard(TWINMMU_HERE, {ptrs, sizes, count, nullptr, nullptr, 0}, flags, stream,
-                 NullStream::kLegacy);
+  return Discard(TWINMMU_HERE, {ptrs, sizes, count, nullptr, nullptr, 0}, flags, stream);
 }
-extern "C" CUresult cuMemDiscardBatchAsync_ptsz(CUdeviceptr* ptrs, size_t* sizes, size_t count,
-                                                unsigned long long flags, CUstream stream) {
-  return Discard(TWINMMU_HERE, {ptrs, sizes, count, nullptr, nullptr, 0}, flags, stream,
-                 NullStream::kOfThread);
-}
+TWINMMU_OF_THREAD(cuMemDiscardBatchAsync_ptsz, cuMemDiscardBatchAsync,
+                  (CUdeviceptr * ptrs, size_t* sizes, size_t count, unsigned long long flags,
+                   CUstream stream),
+                  ptrs, sizes, count, flags, OfThread(stream))
 
 extern "C" CUresult cuMemAdvise(CUdeviceptr ptr, size_t size, int advice, CUdevice device) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context&) {
