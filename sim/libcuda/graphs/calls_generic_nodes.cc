@@ -105,7 +105,7 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
       return MakeAlloc(site, driver, *driver.graphs->Find(parent), *node, params.alloc,
                        &work->emplace<AllocWork>());
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
-      return MakeFree(driver, *driver.graphs->Find(parent), params.free.dptr,
+      return MakeFree(driver, *driver.graphs->Find(parent), *node, params.free.dptr,
                       &work->emplace<FreeWork>());
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return MakeBatch(site, driver, params.memOp, &work->emplace<BatchWork>());

@@ -14,17 +14,11 @@
 
 namespace twinmmu::libcuda {
 
-namespace {
-
-// Whether all nodes exist that a new one is to wait for. An H200 with driver 580.159 looks at that
-// before a fault, if the node does operations on memory; not for kernels, copies and fills.
 bool HasDependencies(const Graph& graph, const NewNode& node) {
   if (node.dependencies == nullptr) return node.count == 0;
   return std::all_of(node.dependencies, node.dependencies + node.count,
                      [&](CUgraphNode each) { return graph.Find(IdOf(each)) != nullptr; });
 }
-
-}  // namespace
 
 CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
                  absl::FunctionRef<CUresult(DriverState&, GraphWork*)> make) {
@@ -34,9 +28,10 @@ CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
         GraphWork work = EmptyWork();
         const CUresult made = make(driver, &work);
         if (made != CUDA_SUCCESS) {
+          // An H200 with driver 580.159 looks at these before a fault, if the node does operations
+          // on memory; not for kernels, copies and fills.
           const bool looks =
-              (std::holds_alternative<BatchWork>(work) && made == FaultOf(site, driver)) ||
-              (std::holds_alternative<FreeWork>(work) && made == kNotSupported);
+              std::holds_alternative<BatchWork>(work) && made == FaultOf(site, driver);
           return looks && !HasDependencies(graph, node) ? kInvalidValue : made;
         }
         std::vector<GraphLink> dependencies;

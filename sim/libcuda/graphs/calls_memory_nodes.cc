@@ -37,11 +37,11 @@ extern "C" CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node,
 extern "C" CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
                                           const CUgraphNode* dependencies, size_t count,
                                           CUdeviceptr address) {
-  return AddNode(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, node,
-                 [&](DriverState& driver, GraphWork* work) {
-                   return MakeFree(driver, *driver.graphs->Find(graph), address,
-                                   &work->emplace<FreeWork>());
-                 });
+  const NewNode added = {node, graph, dependencies, nullptr, count};
+  return AddNode(TWINMMU_HERE, added, node, [&](DriverState& driver, GraphWork* work) {
+    return MakeFree(driver, *driver.graphs->Find(graph), added, address,
+                    &work->emplace<FreeWork>());
+  });
 }
 
 extern "C" CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {

@@ -79,14 +79,6 @@ bool WasInstantiatedIn(const Graph& graph, CUdeviceptr address) {
   });
 }
 
-// Nodes of other graphs are refused before the memory is looked at, and what else is wrong with
-// them behind it.
-bool AreOf(const Graph& graph, const NewNode& node) {
-  if (node.dependencies == nullptr) return node.count == 0;
-  return std::all_of(node.dependencies, node.dependencies + node.count,
-                     [&](CUgraphNode before) { return graph.Find(IdOf(before)) != nullptr; });
-}
-
 // No node of memory is added to a graph inside another, but for the body of a conditional node,
 // which is refused later. Source: an H200 with driver 580.159.
 bool IsChild(DriverState& driver, const Graph& graph) {
@@ -98,7 +90,8 @@ bool IsChild(DriverState& driver, const Graph& graph) {
 
 CUresult MakeAlloc(const CallSite& site, DriverState& driver, Graph& graph, const NewNode& node,
                    const CUDA_MEM_ALLOC_NODE_PARAMS& given, AllocWork* made) {
-  if (!AreOf(graph, node)) return kInvalidValue;
+  // What else is wrong with these nodes comes after what is wrong with the memory.
+  if (!HasDependencies(graph, node)) return kInvalidValue;
   const CUresult valid = Check(driver, given);
   if (valid != CUDA_SUCCESS) return valid;
   if (IsChild(driver, graph)) return kNotSupported;
@@ -126,8 +119,11 @@ CUresult MakeAlloc(const CallSite& site, DriverState& driver, Graph& graph, cons
   return CUDA_SUCCESS;
 }
 
-CUresult MakeFree(DriverState& driver, const Graph& graph, CUdeviceptr address, FreeWork* made) {
-  if (IsChild(driver, graph)) return kNotSupported;
+CUresult MakeFree(DriverState& driver, const Graph& graph, const NewNode& node, CUdeviceptr address,
+                  FreeWork* made) {
+  if (IsChild(driver, graph)) {
+    return HasDependencies(graph, node) ? kNotSupported : kInvalidValue;
+  }
   const auto reserved = driver.simulator->pools().FindReserved(DeviceAddress(address));
   if (!reserved.has_value() || reserved->base != DeviceAddress(address)) return kInvalidValue;
   if (IsFreedIn(graph, address) || WasInstantiatedIn(graph, address)) return kInvalidValue;

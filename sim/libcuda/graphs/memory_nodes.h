@@ -12,7 +12,8 @@ namespace twinmmu::libcuda {
 // while it captures. The address is in `made` then.
 CUresult MakeAlloc(const CallSite& site, DriverState& driver, Graph& graph, const NewNode& node,
                    const CUDA_MEM_ALLOC_NODE_PARAMS& given, AllocWork* made);
-CUresult MakeFree(DriverState& driver, const Graph& graph, CUdeviceptr address, FreeWork* made);
+CUresult MakeFree(DriverState& driver, const Graph& graph, const NewNode& node, CUdeviceptr address,
+                  FreeWork* made);
 
 // Whether it, or a graph inside it, has such nodes. Then the driver copies no part of it, nor takes
 // any away, and has one executable graph of it at a time.

@@ -19,6 +19,9 @@ struct NewNode {
   size_t count;
 };
 
+// Whether all nodes are in the graph that the new one is to wait for.
+bool HasDependencies(const Graph& graph, const NewNode& node);
+
 // make(driver, &work) says what the node does. `params`: what it reads; may not be null.
 CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
                  absl::FunctionRef<CUresult(DriverState&, GraphWork*)> make);

@@ -35,10 +35,11 @@ Captured CaptureFree(const CallSite& site, DriverState& driver, Context& context
                      CUdeviceptr address, CUstream stream) {
   return CaptureWork(
       site, driver, context, stream, nullptr, [&](std::optional<GraphWork>* work) -> CUresult {
-        const Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
         if (address == 0) return CUDA_SUCCESS;  // and there is no node
+        const Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
+        const NewNode node = {nullptr, HandleOf<CUgraph>(graph.id()), nullptr, nullptr, 0};
         FreeWork made;
-        const CUresult possible = MakeFree(driver, graph, address, &made);
+        const CUresult possible = MakeFree(driver, graph, node, address, &made);
         if (possible == CUDA_SUCCESS) *work = made;
         return possible;
       });
