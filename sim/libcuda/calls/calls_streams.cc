@@ -140,14 +140,8 @@ CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
         return ToResult(DriverCode::kInvalidHandle);
       }
     }
-    const absl::Status recorded = RecordEvent(driver, site.name(), EventOf(driver, context, event),
-                                              OrderedStreamOf(driver, context, stream));
-    if (recorded.ok()) {
-      driver.streams.events.Edit(ToNumber(event), [](EventRecord& record) {
-        record.recorded = std::chrono::steady_clock::now();
-      });
-    }
-    return ToResult(recorded);
+    return ToResult(RecordEvent(driver, site.name(), EventOf(driver, context, event),
+                                OrderedStreamOf(driver, context, stream)));
   });
 }
 

@@ -1,7 +1,6 @@
 #include "sim/libcuda/graphs/graph_launch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -245,13 +244,7 @@ class GraphLaunch {
   }
 
   absl::Status GiveWork(const RecordWork& work, Stream stream) {
-    const absl::Status recorded =
-        RecordEvent(driver_, site_.name(), EventOf(work.event, stream), stream);
-    if (!recorded.ok()) return recorded;
-    driver_.streams.events.Edit(ToNumber(work.event), [](EventRecord& record) {
-      record.recorded = std::chrono::steady_clock::now();
-    });
-    return absl::OkStatus();
+    return RecordEvent(driver_, site_.name(), EventOf(work.event, stream), stream);
   }
 
   absl::Status GiveWork(const AllocWork& work, Stream stream) {

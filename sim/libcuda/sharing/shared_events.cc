@@ -31,14 +31,26 @@ bool IsShared(DriverState& driver, cuda_abi::CUevent event) {
 
 absl::Status RecordEvent(DriverState& driver, const char* call, Event event, Stream stream) {
   const std::shared_ptr<SharedEvent> shared = SharedOf(driver, event.value());
-  if (shared == nullptr) return driver.executor.RecordEvent(event, stream);
+  if (shared == nullptr) {
+    absl::Status recorded = driver.executor.RecordEvent(event, stream);
+    if (recorded.ok()) NoteRecorded(driver, event);
+    return recorded;
+  }
   const uint64_t record = shared->Record();
   absl::Cleanup end = [&] { shared->End(record); };
   absl::Status recorded = driver.simulator->host_functions().Mark(
       call, stream, [shared, record] { shared->End(record); });
   if (recorded.ok()) recorded = driver.executor.RecordEvent(event, stream);
-  if (recorded.ok()) std::move(end).Cancel();
-  return recorded;
+  if (!recorded.ok()) return recorded;
+  std::move(end).Cancel();
+  NoteRecorded(driver, event);
+  return absl::OkStatus();
+}
+
+void NoteRecorded(DriverState& driver, Event event) {
+  driver.streams.events.Edit(event.value(), [](EventRecord& record) {
+    record.recorded = std::chrono::steady_clock::now();
+  });
 }
 
 // Where the process that recorded it is gone before its work was done, it never comes to pass, as

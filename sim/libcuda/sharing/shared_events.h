@@ -11,11 +11,14 @@
 namespace twinmmu::libcuda {
 
 // As the calls of the executor. What another process has recorded last in a shared event, is what
-// these wait for or ask about; and others see what is recorded.
+// these wait for or ask about; and others see what is recorded. That it is recorded now is noted.
 absl::Status RecordEvent(DriverState& driver, const char* call, Event event, Stream stream);
 absl::Status WaitForEvent(DriverState& driver, const char* call, Stream stream, Event event);
 absl::StatusOr<bool> QueryEvent(DriverState& driver, Event event);
 absl::Status SynchronizeEvent(DriverState& driver, Event event);
+
+// The same of one that a launch records.
+void NoteRecorded(DriverState& driver, Event event);
 
 // Whether other processes can use the event.
 bool IsShared(DriverState& driver, cuda_abi::CUevent event);

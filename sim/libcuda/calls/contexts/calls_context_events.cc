@@ -1,6 +1,5 @@
 // Events of a whole context: of all its streams at once; and what else a context is asked.
 
-#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -93,9 +92,6 @@ CUresult RecordOfContext(const CallSite& site, CUcontext handle, CUevent event) 
         const absl::Status recorded = RecordBehind(site, driver, StreamsOf(driver, context), named);
         if (!recorded.ok()) return ToResult(recorded);
         ForgetCaptured(driver, event);
-        driver.streams.events.Edit(ToNumber(event), [](EventRecord& known) {
-          known.recorded = std::chrono::steady_clock::now();
-        });
         return CUDA_SUCCESS;
       });
 }

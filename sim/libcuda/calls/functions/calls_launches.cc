@@ -1,7 +1,6 @@
 // Launches.
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "sim/libcuda/calls/launches.h"
 #include "sim/libcuda/calls/of_thread.h"
 #include "sim/libcuda/modules.h"
+#include "sim/libcuda/sharing/shared_events.h"
 #include "sim/ptx/program/program.h"
 
 namespace twinmmu::libcuda {
@@ -256,9 +256,7 @@ CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, C
   if (found->info->uses_heap) ContextOfStream(driver, context, stream).uses_heap = true;
   for (const LaunchEvent& recorded : form.events) {
     ForgetCaptured(driver, ToPointer<CUevent>(recorded.event.value()));
-    driver.streams.events.Edit(recorded.event.value(), [](EventRecord& record) {
-      record.recorded = std::chrono::steady_clock::now();
-    });
+    NoteRecorded(driver, recorded.event);
   }
   return CUDA_SUCCESS;
 }
