@@ -16,6 +16,9 @@ enum UsedAttribute : int {
   kAttributeSharedPerBlockOptin = 97,
 };
 
+// No device has multiprocessors to choose from: CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY.
+inline constexpr auto kUnsupportedExecAffinity = static_cast<DriverCode>(224);
+
 // 0: the device does not have it.
 inline int AttributeOf(DriverState& driver, DeviceOrdinal device, int attribute) {
   return driver.vmm.GetDeviceAttribute(static_cast<DeviceAttribute>(attribute), device).value_or(0);

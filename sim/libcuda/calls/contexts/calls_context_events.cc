@@ -23,7 +23,6 @@ struct ExecAffinity {
   unsigned int multiprocessors;
 };
 constexpr int kMultiprocessorCount = 0;
-constexpr auto kUnsupportedExecAffinity = static_cast<DriverCode>(224);
 
 std::vector<Stream> StreamsOf(DriverState& driver, const Context& context) {
   std::vector<Stream> streams;

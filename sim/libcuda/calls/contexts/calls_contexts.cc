@@ -7,6 +7,7 @@
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/contexts/green_contexts.h"
 #include "sim/libcuda/calls/convert.h"
+#include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/calls/references/references.h"
@@ -103,7 +104,6 @@ struct ContextParams {
 // H200 with driver 580.159, which takes a negative count for none.
 DriverCode CheckParams(const ContextParams& params) {
   constexpr int kD3D12CommandQueue = 1;
-  constexpr auto kUnsupportedExecAffinity = static_cast<DriverCode>(224);
   if (params.graphics != nullptr) {
     return params.graphics->type == kD3D12CommandQueue ? DriverCode::kNotSupported
                                                        : DriverCode::kInvalidValue;
