@@ -76,9 +76,9 @@ absl::StatusOr<uint64_t> AttributeOf(DriverState& driver, Context* context,
   }
   const absl::StatusOr<uint64_t> value = driver.vmm.GetPointerAttribute(device, attribute, address);
   if (!value.ok()) return value;
-  const std::optional<uint64_t> buffer = ExternalBufferAt(driver, address);
-  if (attribute == PointerAttribute::kSyncMemops && buffer.has_value()) {
-    return driver.external.buffers.Find(*buffer)->sync_memops ? 1 : 0;
+  if (attribute == PointerAttribute::kSyncMemops) {
+    const std::optional<uint64_t> buffer = ExternalBufferAt(driver, address);
+    if (buffer.has_value()) return driver.external.buffers.Find(*buffer)->sync_memops ? 1 : 0;
   }
   const bool is_pointer = attribute == PointerAttribute::kDevicePointer;
   if (context == nullptr) {  // nobody is there who has access
