@@ -1,21 +1,15 @@
 // Textures and surfaces of old, as a program of CUDA 11 has them. The argument is the file of
 // libcudart.so.11.0.
 
-#include <dlfcn.h>
-
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "sim/libcudart/testing/fat_binary_image.h"
+#include "sim/libcudart/testing/older_runtime.h"
 #include "third_party/cuda_abi/cudart_abi.h"
 
 namespace {
-
-void* library = nullptr;
-
-// The function of that name of the old runtime: OLD(cudaMalloc)(&memory, 4).
-#define OLD(name) (*reinterpret_cast<decltype(&name)>(dlsym(library, #name)))
 
 TWINMMU_FAT_BINARY(kKernels, 70,
                    ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -216,11 +210,5 @@ TEST_F(RuntimeReferences, HaveChannelsOfOneSize) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  library = dlopen(argc == 2 ? argv[1] : "libcudart.so.11.0", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    ADD_FAILURE() << dlerror();
-    return 1;
-  }
-  return RUN_ALL_TESTS();
+  return twinmmu::cudart::RunTestsOfOlder("libcudart.so.11.0", argc, argv);
 }

@@ -38,10 +38,10 @@ def runtime_program(name, src, deps = []):
         ] + deps,
     )
 
-def runtime_test(name, src, tags = [], data = []):
+def runtime_test(name, src, tags = [], data = [], deps = []):
     """The tests of a source file, on the simulated driver, with the paths of `data` as arguments."""
     gtest = "gtest" if data else "gtest_main"
-    runtime_program(name + "_program", src, ["@com_google_googletest//:" + gtest])
+    runtime_program(name + "_program", src, ["@com_google_googletest//:" + gtest] + deps)
     sh_test(
         name = name,
         size = "small",

@@ -1,12 +1,10 @@
 // What the runtimes before CUDA 13 have beyond those of today, as a program of CUDA 12 has them.
 // The argument is the file of libcudart.so.12.
 
-#include <dlfcn.h>
-
 #include <string>
-#include <type_traits>
 
 #include "gtest/gtest.h"
+#include "sim/libcudart/testing/older_runtime.h"
 #include "third_party/cuda_abi/cudart_abi.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
@@ -14,15 +12,7 @@ namespace {
 
 using twinmmu::cuda_abi::CU_STREAM_SET_CAPTURE_DEPENDENCIES;
 using twinmmu::cuda_abi::CUgraphEdgeData;
-
-void* library = nullptr;
-
-template <typename Function>
-Function* Find(const std::string& name) {
-  return reinterpret_cast<Function*>(dlsym(library, name.c_str()));
-}
-// The function of that name of the older runtime: OLD(cudaMalloc)(&memory, 4).
-#define OLD(name) (*Find<std::remove_reference_t<decltype(name)>>(#name))
+using twinmmu::cudart::FindOlder;
 
 class RuntimeTwelve : public testing::Test {
  protected:
@@ -84,9 +74,9 @@ TEST_F(RuntimeTwelve, ADeviceIsChosen) {
   twinmmu_cudaDeviceProp_12 wanted = {};
   wanted.major = 1;
   int device = -1;
-  EXPECT_EQ(Find<Choose>("cudaChooseDevice_v2")(&device, &wanted), cudaSuccess);
+  EXPECT_EQ(FindOlder<Choose>("cudaChooseDevice_v2")(&device, &wanted), cudaSuccess);
   EXPECT_EQ(device, 0);
-  EXPECT_EQ(Find<Choose>("cudaChooseDevice_v2")(&device, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(FindOlder<Choose>("cudaChooseDevice_v2")(&device, nullptr), cudaErrorInvalidValue);
 }
 
 TEST_F(RuntimeTwelve, TimePassesBetweenEvents) {
@@ -122,17 +112,18 @@ TEST_F(RuntimeTwelve, HintsTakeALocationOrADevice) {
               cudaSuccess);
     return value;
   };
-  EXPECT_EQ(Find<Advise>("cudaMemAdvise_v2")(memory, kSize, kReadMostly, kDevice0), cudaSuccess);
+  EXPECT_EQ(FindOlder<Advise>("cudaMemAdvise_v2")(memory, kSize, kReadMostly, kDevice0),
+            cudaSuccess);
   EXPECT_EQ(attribute(kReadMostly), 1);
   for (const std::string form : {"", "_ptsz"}) {
-    auto* const prefetch = Find<Prefetch>("cudaMemPrefetchAsync_v2" + form);
-    auto* const prefetch_to_device = Find<PrefetchToDevice>("cudaMemPrefetchAsync" + form);
+    auto* const prefetch = FindOlder<Prefetch>("cudaMemPrefetchAsync_v2" + form);
+    auto* const prefetch_to_device = FindOlder<PrefetchToDevice>("cudaMemPrefetchAsync" + form);
     EXPECT_EQ(prefetch(memory, kSize, kDevice0, 0, nullptr), cudaSuccess);
     EXPECT_EQ(attribute(kLastPrefetchLocation), 0);
     EXPECT_EQ(prefetch_to_device(memory, kSize, cudaCpuDeviceId, nullptr), cudaSuccess);
     EXPECT_EQ(attribute(kLastPrefetchLocation), cudaCpuDeviceId);
   }
-  EXPECT_EQ(Find<Prefetch>("cudaMemPrefetchAsync_v2")(memory, kSize, {1, 100}, 0, nullptr),
+  EXPECT_EQ(FindOlder<Prefetch>("cudaMemPrefetchAsync_v2")(memory, kSize, {1, 100}, 0, nullptr),
             cudaErrorInvalidDevice);
   EXPECT_EQ(OLD(cudaFree)(memory), cudaSuccess);
 }
@@ -142,11 +133,12 @@ TEST_F(RuntimeTwelve, NothingIsAnExternalSemaphore) {
   const cudaExternalSemaphore_t none = nullptr;
   const char parameters[144] = {};
   for (const std::string form : {"", "_ptsz"}) {
-    EXPECT_EQ(
-        Find<Use>("cudaSignalExternalSemaphoresAsync_v2" + form)(&none, parameters, 0, nullptr),
-        cudaErrorInvalidValue);
-    EXPECT_EQ(Find<Use>("cudaWaitExternalSemaphoresAsync_v2" + form)(&none, parameters, 0, nullptr),
+    EXPECT_EQ(FindOlder<Use>("cudaSignalExternalSemaphoresAsync_v2" + form)(&none, parameters, 0,
+                                                                            nullptr),
               cudaErrorInvalidValue);
+    EXPECT_EQ(
+        FindOlder<Use>("cudaWaitExternalSemaphoresAsync_v2" + form)(&none, parameters, 0, nullptr),
+        cudaErrorInvalidValue);
   }
 }
 
@@ -214,13 +206,15 @@ TEST_F(RuntimeTwelveGraphs, ANodeIsMadeByItsDescriptionWithOrWithoutData) {
   cudaGraphNode_t third = nullptr;
   cudaGraphNode_t fourth = nullptr;
   size_t count = 0;
-  EXPECT_EQ(Find<Add>("cudaGraphAddNode")(&third, graph_, &first_, 1, &empty), cudaSuccess);
-  EXPECT_EQ(Find<AddWithData>("cudaGraphAddNode_v2")(&fourth, graph_, &third, &data, 1, &empty),
-            cudaSuccess);
+  EXPECT_EQ(FindOlder<Add>("cudaGraphAddNode")(&third, graph_, &first_, 1, &empty), cudaSuccess);
+  EXPECT_EQ(
+      FindOlder<AddWithData>("cudaGraphAddNode_v2")(&fourth, graph_, &third, &data, 1, &empty),
+      cudaSuccess);
   EXPECT_EQ(OLD(cudaGraphGetEdges_v2)(graph_, nullptr, nullptr, nullptr, &count), cudaSuccess);
   EXPECT_EQ(count, 2u);
-  EXPECT_EQ(Find<AddWithData>("cudaGraphAddNode_v2")(&fourth, graph_, nullptr, nullptr, 0, nullptr),
-            cudaErrorInvalidValue);
+  EXPECT_EQ(
+      FindOlder<AddWithData>("cudaGraphAddNode_v2")(&fourth, graph_, nullptr, nullptr, 0, nullptr),
+      cudaErrorInvalidValue);
 }
 
 TEST_F(RuntimeTwelveGraphs, ACaptureIsToldAndChanged) {
@@ -258,11 +252,5 @@ TEST_F(RuntimeTwelveGraphs, ACaptureIsToldAndChanged) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  library = dlopen(argc == 2 ? argv[1] : "libcudart.so.12", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    ADD_FAILURE() << dlerror();
-    return 1;
-  }
-  return RUN_ALL_TESTS();
+  return twinmmu::cudart::RunTestsOfOlder("libcudart.so.12", argc, argv);
 }
