@@ -275,7 +275,7 @@ extern "C" CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned i
     const Captured captured = CaptureWait(site, driver, context, stream, event, external);
     if (captured.has_value()) return *captured;
     if (external) {
-      const bool known = driver.streams.events.Find(ToNumber(event)).has_value();
+      const bool known = FindEvent(site, driver, event).has_value();
       return ToResult(known ? DriverCode::kIllegalState : DriverCode::kInvalidHandle);
     }
     return ToResult(WaitForEvent(driver, site.name(), OrderedStreamOf(driver, context, stream),
@@ -404,7 +404,7 @@ extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsig
   const CallSite site = TWINMMU_HERE;
   if (flags == 0) return RecordOn(site, event, stream);
   return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
-    if (!driver.streams.events.Find(ToNumber(event)).has_value()) {
+    if (!FindEvent(site, driver, event).has_value()) {
       return ToResult(DriverCode::kInvalidHandle);
     }
     if (flags != CU_EVENT_WAIT_EXTERNAL) {
@@ -442,8 +442,8 @@ extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CU
       const Captured refused = RefuseTimeOf(driver, event);
       if (refused.has_value()) return *refused;
     }
-    const std::optional<EventRecord> from = driver.streams.events.Find(ToNumber(start));
-    const std::optional<EventRecord> to = driver.streams.events.Find(ToNumber(end));
+    const std::optional<EventRecord> from = FindEvent(site, driver, start);
+    const std::optional<EventRecord> to = FindEvent(site, driver, end);
     for (const std::optional<EventRecord>& record : {from, to}) {
       const bool timed = record.has_value() && record->recorded.has_value() &&
                          (record->flags & CU_EVENT_DISABLE_TIMING) == 0;

@@ -72,6 +72,16 @@ DriverCode CheckNeeded(const CallSite& site, Needed needed) {
   return DriverCode::kSuccess;
 }
 
+std::optional<EventRecord> FindEvent(const CallSite& site, DriverState& driver,
+                                     cuda_abi::CUevent event) {
+  std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
+  if (!record.has_value()) {
+    Misused(site, DiagnosticKind::kUseOfUnknownEvent, DriverCode::kInvalidHandle,
+            absl::StrCat("event ", ToNumber(event), " does not exist"));
+  }
+  return record;
+}
+
 DriverCode CurrentContext(const CallSite& site, Context** context) {
   const std::vector<StackedContext>& stack = ContextStack();
   if (ABSL_PREDICT_FALSE(stack.empty())) {

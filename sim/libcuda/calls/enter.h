@@ -10,6 +10,7 @@
 #define TWINMMU_SIM_LIBCUDA_CALLS_ENTER_H_
 
 #include <initializer_list>
+#include <optional>
 
 #include "absl/base/optimization.h"
 #include "absl/functional/function_ref.h"
@@ -71,6 +72,9 @@ DriverCode NullPointer(const CallSite& site);
 // What a call must not be given as null: its results, and the structures that it reads.
 using Needed = std::initializer_list<const void*>;
 DriverCode CheckNeeded(const CallSite& site, Needed needed);
+// None: the event does not exist, which the report says.
+std::optional<EventRecord> FindEvent(const CallSite& site, DriverState& driver,
+                                     cuda_abi::CUevent event);
 
 // The calling thread's current context; why there is none that can be used, if so.
 DriverCode CurrentContext(const CallSite& site, Context** context);

@@ -93,10 +93,10 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
       return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
       *work = WaitWork{params.eventWait.event};
-      return CheckEvent(driver, params.eventWait.event);
+      return CheckEvent(site, driver, params.eventWait.event);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
       *work = RecordWork{params.eventRecord.event};
-      return CheckEvent(driver, params.eventRecord.event);
+      return CheckEvent(site, driver, params.eventRecord.event);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
       return MakeSemaphores(params.extSem, &work->emplace<SignalWork>().list);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:

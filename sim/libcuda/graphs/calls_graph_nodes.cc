@@ -139,20 +139,22 @@ extern "C" CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph,
 extern "C" CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph,
                                               const CUgraphNode* dependencies, size_t count,
                                               CUevent event) {
-  return AddNode(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, node,
+  const CallSite site = TWINMMU_HERE;
+  return AddNode(site, {node, graph, dependencies, nullptr, count}, node,
                  [&](DriverState& driver, GraphWork* work) {
                    *work = RecordWork{event};
-                   return CheckEvent(driver, event);
+                   return CheckEvent(site, driver, event);
                  });
 }
 
 extern "C" CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
                                             const CUgraphNode* dependencies, size_t count,
                                             CUevent event) {
-  return AddNode(TWINMMU_HERE, {node, graph, dependencies, nullptr, count}, node,
+  const CallSite site = TWINMMU_HERE;
+  return AddNode(site, {node, graph, dependencies, nullptr, count}, node,
                  [&](DriverState& driver, GraphWork* work) {
                    *work = WaitWork{event};
-                   return CheckEvent(driver, event);
+                   return CheckEvent(site, driver, event);
                  });
 }
 

@@ -225,11 +225,10 @@ CUresult MakeHost(const CUDA_HOST_NODE_PARAMS& given, HostWork* made) {
   return CUDA_SUCCESS;
 }
 
-CUresult CheckEvent(DriverState& driver, CUevent event) {
+CUresult CheckEvent(const CallSite& site, DriverState& driver, CUevent event) {
   if (event == nullptr) return kInvalidValue;
-  return driver.streams.events.Find(ToNumber(event)).has_value()
-             ? CUDA_SUCCESS
-             : ToResult(DriverCode::kInvalidHandle);
+  return FindEvent(site, driver, event).has_value() ? CUDA_SUCCESS
+                                                    : ToResult(DriverCode::kInvalidHandle);
 }
 
 bool UsesReferences(const CallSite& site, DriverState& driver, const KernelWork& work) {

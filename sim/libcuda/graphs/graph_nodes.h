@@ -24,7 +24,7 @@ CUresult MakeCopy(const CallSite& site, DriverState& driver, const CUDA_MEMCPY3D
 CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_NODE_PARAMS& given,
                   CUcontext context, FillWork* made);
 CUresult MakeHost(const CUDA_HOST_NODE_PARAMS& given, HostWork* made);
-CUresult CheckEvent(DriverState& driver, CUevent event);
+CUresult CheckEvent(const CallSite& site, DriverState& driver, CUevent event);
 
 // How a kernel with these attributes is launched by a node.
 LaunchForm FormOf(const LaunchAttributes& attributes);

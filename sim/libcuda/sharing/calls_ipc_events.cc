@@ -30,7 +30,7 @@ extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event)
   if (event == nullptr) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
   return EnterInContext(site, {handle}, [&](DriverState& driver, Context& context) {
     if (!HasIpc(driver, context)) return DriverCode::kNotSupported;
-    const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
+    const std::optional<EventRecord> record = FindEvent(site, driver, event);
     const bool has_handle =
         record.has_value() && record->shared != nullptr && record->shared->IsMadeHere();
     std::memset(handle->reserved, 0, sizeof(handle->reserved));  // as a driver does

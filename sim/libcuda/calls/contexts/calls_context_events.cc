@@ -68,7 +68,7 @@ CUresult EnterEvent(const CallSite& site, CUcontext handle, CUevent event, const
     if (alive != DriverCode::kSuccess) return ToResult(alive);
     const CUresult fault = FaultOf(site, driver);
     if (fault != CUDA_SUCCESS) return fault;
-    const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
+    const std::optional<EventRecord> record = FindEvent(site, driver, event);
     if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
     const Captured refused = RefuseWaitFor(driver, Whole(*context));
     if (refused.has_value()) return *refused;

@@ -142,9 +142,9 @@ bool IsCaptured(DriverState& driver, const Context& context, CUstream stream) {
 
 // An event that the launch is to record. Codes, and their order: as an H200 with driver 580.159 has
 // them. (It crashes on an event that was destroyed.)
-DriverCode ReadEvent(DriverState& driver, Context& context, CUstream stream, CUevent event,
-                     int flags, LaunchEvent::Kind kind, LaunchForm* form) {
-  const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
+DriverCode ReadEvent(const CallSite& site, DriverState& driver, Context& context, CUstream stream,
+                     CUevent event, int flags, LaunchEvent::Kind kind, LaunchForm* form) {
+  const std::optional<EventRecord> record = FindEvent(site, driver, event);
   if (!record.has_value()) return DriverCode::kInvalidHandle;
   if ((flags & ~kExternal) != 0) return DriverCode::kInvalidValue;
   if (flags != 0) {
@@ -174,7 +174,7 @@ DriverCode ReadAttributes(const CallSite& site, DriverState& driver, Context& co
                           const CUlaunchConfig& config, LaunchConfig* launch, LaunchForm* form) {
   if (config.numAttrs != 0 && config.attrs == nullptr) return DriverCode::kInvalidValue;
   const auto read_event = [&](CUevent event, int flags, LaunchEvent::Kind kind) {
-    return ReadEvent(driver, context, config.hStream, event, flags, kind, form);
+    return ReadEvent(site, driver, context, config.hStream, event, flags, kind, form);
   };
   for (unsigned int i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttributeValue& value = config.attrs[i].value;

@@ -152,7 +152,7 @@ Captured CaptureRecord(const CallSite& site, DriverState& driver, Context& conte
   if (!driver.captures.MayMatter()) return std::nullopt;
   if (external) {
     return CaptureWork(site, driver, context, given, nullptr, [&](std::optional<GraphWork>* work) {
-      const CUresult known = CheckEvent(driver, event);
+      const CUresult known = CheckEvent(site, driver, event);
       if (known == CUDA_SUCCESS) *work = RecordWork{event};
       return known;
     });
@@ -165,7 +165,7 @@ Captured CaptureRecord(const CallSite& site, DriverState& driver, Context& conte
     return refused;
   }
   if (!stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  if (CheckEvent(driver, event) != CUDA_SUCCESS) return ToResult(DriverCode::kInvalidHandle);
+  if (CheckEvent(site, driver, event) != CUDA_SUCCESS) return ToResult(DriverCode::kInvalidHandle);
   driver.captures.Record(event, {stream->capture, stream->dependencies});
   return CUDA_SUCCESS;
 }
@@ -175,7 +175,7 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
   if (!driver.captures.MayMatter()) return std::nullopt;
   if (external) {
     return CaptureWork(site, driver, context, given, nullptr, [&](std::optional<GraphWork>* work) {
-      const CUresult known = CheckEvent(driver, event);
+      const CUresult known = CheckEvent(site, driver, event);
       if (known == CUDA_SUCCESS) *work = WaitWork{event};
       return known;
     });
@@ -187,7 +187,7 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
   if (stream != nullptr && !stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (captured == nullptr) {
     if (stream == nullptr) return RefuseLegacy(driver, context, given);
-    const std::optional<EventRecord> record = driver.streams.events.Find(ToNumber(event));
+    const std::optional<EventRecord> record = FindEvent(site, driver, event);
     if (!record.has_value()) {
       stream->capture->valid = false;
       return ToResult(DriverCode::kInvalidHandle);

@@ -88,20 +88,21 @@ extern "C" CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraph
 
 extern "C" CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
                                                        CUevent event) {
-  return ChangeInExec<RecordWork>(TWINMMU_HERE, exec, node, node,
+  const CallSite site = TWINMMU_HERE;
+  return ChangeInExec<RecordWork>(site, exec, node, node,
                                   [&](DriverState& driver, RecordWork* work) {
                                     work->event = event;
-                                    return CheckEvent(driver, event);
+                                    return CheckEvent(site, driver, event);
                                   });
 }
 
 extern "C" CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node,
                                                      CUevent event) {
-  return ChangeInExec<WaitWork>(TWINMMU_HERE, exec, node, node,
-                                [&](DriverState& driver, WaitWork* work) {
-                                  work->event = event;
-                                  return CheckEvent(driver, event);
-                                });
+  const CallSite site = TWINMMU_HERE;
+  return ChangeInExec<WaitWork>(site, exec, node, node, [&](DriverState& driver, WaitWork* work) {
+    work->event = event;
+    return CheckEvent(site, driver, event);
+  });
 }
 
 // --- Nodes that are left out ---------------------------------------------------------------------

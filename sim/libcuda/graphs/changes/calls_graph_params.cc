@@ -98,11 +98,11 @@ extern "C" CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* ev
 }
 
 extern "C" CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return ChangeWork<RecordWork>(TWINMMU_HERE, node, node,
-                                [&](DriverState& driver, RecordWork* work) {
-                                  work->event = event;
-                                  return CheckEvent(driver, event);
-                                });
+  const CallSite site = TWINMMU_HERE;
+  return ChangeWork<RecordWork>(site, node, node, [&](DriverState& driver, RecordWork* work) {
+    work->event = event;
+    return CheckEvent(site, driver, event);
+  });
 }
 
 extern "C" CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
@@ -113,9 +113,10 @@ extern "C" CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* even
 }
 
 extern "C" CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return ChangeWork<WaitWork>(TWINMMU_HERE, node, node, [&](DriverState& driver, WaitWork* work) {
+  const CallSite site = TWINMMU_HERE;
+  return ChangeWork<WaitWork>(site, node, node, [&](DriverState& driver, WaitWork* work) {
     work->event = event;
-    return CheckEvent(driver, event);
+    return CheckEvent(site, driver, event);
   });
 }
 
