@@ -126,4 +126,15 @@ if output=$("$check" "$root") || [[ $output != "api/long.h:301: public header of
   failures=$((failures + 1))
 fi
 
+rm api/long.h
+
+mkdir sim/wide
+touch sim/wide/{1..40}.txt
+"$check" "$root" || { echo "FAIL: 40 files are allowed"; failures=$((failures + 1)); }
+touch sim/wide/BUILD.bazel
+if output=$("$check" "$root") || [[ $output != "sim/wide/: 41 files: at most 40."* ]]; then
+  echo "FAIL: a folder of 41 files: $output"
+  failures=$((failures + 1))
+fi
+
 ((failures == 0)) && echo "check_layers_test: passed"

@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "sim/coherence/model/litmus_program.h"
 #include "sim/ptx/decode/fusions.h"
-#include "sim/ptx/operations/matrix_fragments.h"
+#include "sim/ptx/matrices/matrix_fragments.h"
 #include "sim/ptx/operations/operation.h"
 #include "sim/ptx/operations/video_operations.h"
 #include "sim/ptx/program/code.h"

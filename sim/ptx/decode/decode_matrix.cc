@@ -11,7 +11,7 @@
 
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/decode/matrix_shapes.h"
-#include "sim/ptx/operations/matrix_fragments.h"
+#include "sim/ptx/matrices/matrix_fragments.h"
 #include "sim/ptx/run/moves.h"
 #include "sim/ptx/run/steps.h"
 

@@ -6,7 +6,7 @@
 
 #include "sim/ptx/decode/decode.h"
 #include "sim/ptx/decode/matrix_shapes.h"
-#include "sim/ptx/operations/matrix_fragments.h"
+#include "sim/ptx/matrices/matrix_fragments.h"
 #include "sim/ptx/run/steps.h"
 
 namespace twinmmu::ptx {

@@ -4,7 +4,7 @@
 #define TWINMMU_SIM_PTX_DECODE_MATRIX_SHAPES_H_
 
 #include "absl/strings/string_view.h"
-#include "sim/ptx/operations/matrix_product.h"
+#include "sim/ptx/matrices/matrix_product.h"
 
 namespace twinmmu::ptx {
 

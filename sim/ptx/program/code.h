@@ -16,7 +16,7 @@
 
 #include "api/allocation.h"
 #include "sim/coherence/model/ordering.h"
-#include "sim/ptx/operations/matrix_fragments.h"
+#include "sim/ptx/matrices/matrix_fragments.h"
 #include "sim/ptx/operations/operation.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/program/texture_code.h"

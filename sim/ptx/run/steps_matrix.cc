@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "sim/ptx/operations/matrix_fragments.h"
+#include "sim/ptx/matrices/matrix_fragments.h"
 #include "sim/ptx/run/matrix_registers.h"
 #include "sim/ptx/run/steps.h"
 #include "sim/ptx/run/warp.h"

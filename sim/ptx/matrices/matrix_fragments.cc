@@ -1,4 +1,4 @@
-#include "sim/ptx/operations/matrix_fragments.h"
+#include "sim/ptx/matrices/matrix_fragments.h"
 
 #include <cstddef>
 #include <utility>

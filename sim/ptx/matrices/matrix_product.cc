@@ -1,4 +1,4 @@
-#include "sim/ptx/operations/matrix_product.h"
+#include "sim/ptx/matrices/matrix_product.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // MatrixProduct: what matrix instructions compute, d = a * b + c, from the bits of the elements.
 
-#ifndef TWINMMU_SIM_PTX_OPERATIONS_MATRIX_PRODUCT_H_
-#define TWINMMU_SIM_PTX_OPERATIONS_MATRIX_PRODUCT_H_
+#ifndef TWINMMU_SIM_PTX_MATRICES_MATRIX_PRODUCT_H_
+#define TWINMMU_SIM_PTX_MATRICES_MATRIX_PRODUCT_H_
 
 #include <cstdint>
 
@@ -55,4 +55,4 @@ void MultiplyFloats(const MatrixProduct& product, const uint64_t* a, const uint6
 
 }  // namespace twinmmu::ptx
 
-#endif  // TWINMMU_SIM_PTX_OPERATIONS_MATRIX_PRODUCT_H_
+#endif  // TWINMMU_SIM_PTX_MATRICES_MATRIX_PRODUCT_H_

@@ -1,6 +1,6 @@
 // Products of matrices against what an H100 gave, bit for bit.
 
-#include "sim/ptx/operations/matrix_product.h"
+#include "sim/ptx/matrices/matrix_product.h"
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
-#include "sim/ptx/operations/matrix_fragments.h"
+#include "sim/ptx/matrices/matrix_fragments.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -24,7 +24,7 @@ struct Recorded {
 };
 constexpr Recorded kRecorded[] = {
 #define TWINMMU_MATRIX_RESULT(text, hash) {text, hash},
-#include "sim/ptx/operations/h100_matrix_results.inc"
+#include "sim/ptx/matrices/h100_matrix_results.inc"
 #undef TWINMMU_MATRIX_RESULT
 };
 

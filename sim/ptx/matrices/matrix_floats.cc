@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "sim/ptx/operations/matrix_product.h"
+#include "sim/ptx/matrices/matrix_product.h"
 
 namespace twinmmu::ptx {
 namespace {

@@ -1,8 +1,8 @@
 // Matrix forms: the shapes and types of matrix instructions, and where the registers of a warp hold
 // the elements.
 
-#ifndef TWINMMU_SIM_PTX_OPERATIONS_MATRIX_FRAGMENTS_H_
-#define TWINMMU_SIM_PTX_OPERATIONS_MATRIX_FRAGMENTS_H_
+#ifndef TWINMMU_SIM_PTX_MATRICES_MATRIX_FRAGMENTS_H_
+#define TWINMMU_SIM_PTX_MATRICES_MATRIX_FRAGMENTS_H_
 
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "sim/ptx/operations/matrix_product.h"
+#include "sim/ptx/matrices/matrix_product.h"
 #include "sim/ptx/operations/operation.h"
 
 namespace twinmmu::ptx {
@@ -55,4 +55,4 @@ void MultiplySparse(const MatrixForm& form, const uint64_t* a, const uint32_t* m
 
 }  // namespace twinmmu::ptx
 
-#endif  // TWINMMU_SIM_PTX_OPERATIONS_MATRIX_FRAGMENTS_H_
+#endif  // TWINMMU_SIM_PTX_MATRICES_MATRIX_FRAGMENTS_H_
