@@ -315,6 +315,9 @@ set(twinmmu_sim_sources
   sim/ptx/decode/link.cc
   sim/ptx/decode/make_program.cc
   sim/ptx/decode/matrix_shapes.cc
+  sim/ptx/matrices/matrix_floats.cc
+  sim/ptx/matrices/matrix_fragments.cc
+  sim/ptx/matrices/matrix_product.cc
   sim/ptx/operations/approximate_operations.cc
   sim/ptx/operations/bit_operations.cc
   sim/ptx/operations/carry_operations.cc
@@ -327,9 +330,6 @@ set(twinmmu_sim_sources
   sim/ptx/operations/integer_conversions.cc
   sim/ptx/operations/integer_operations.cc
   sim/ptx/operations/integer_to_float.cc
-  sim/ptx/operations/matrix_floats.cc
-  sim/ptx/operations/matrix_fragments.cc
-  sim/ptx/operations/matrix_product.cc
   sim/ptx/operations/operation.cc
   sim/ptx/operations/packed_conversions.cc
   sim/ptx/operations/selections.cc
@@ -477,6 +477,12 @@ set_source_files_properties(
   PROPERTIES COMPILE_OPTIONS "-fno-strict-aliasing")
 
 set_source_files_properties(
+  sim/ptx/matrices/matrix_floats.cc
+  sim/ptx/matrices/matrix_fragments.cc
+  sim/ptx/matrices/matrix_product.cc
+  PROPERTIES COMPILE_OPTIONS "-ffp-contract=off;-fno-math-errno;-fno-strict-aliasing;-fno-trapping-math" SKIP_PRECOMPILE_HEADERS ON)
+
+set_source_files_properties(
   sim/ptx/operations/approximate_operations.cc
   sim/ptx/operations/bit_operations.cc
   sim/ptx/operations/carry_operations.cc
@@ -488,9 +494,6 @@ set_source_files_properties(
   sim/ptx/operations/integer_conversions.cc
   sim/ptx/operations/integer_operations.cc
   sim/ptx/operations/integer_to_float.cc
-  sim/ptx/operations/matrix_floats.cc
-  sim/ptx/operations/matrix_fragments.cc
-  sim/ptx/operations/matrix_product.cc
   sim/ptx/operations/operation.cc
   sim/ptx/operations/packed_conversions.cc
   sim/ptx/operations/selections.cc

@@ -42,7 +42,9 @@ struct Context {
   std::mutex mutex;            // guards what follows
   std::vector<size_t> limits;  // by CUlimit
 
-  cuda_abi::CUcontext handle() { return reinterpret_cast<cuda_abi::CUcontext>(this); }
+  cuda_abi::CUcontext handle() const {
+    return reinterpret_cast<cuda_abi::CUcontext>(reinterpret_cast<uintptr_t>(this));
+  }
 };
 
 // What stands on the stack of a thread: the number that the program gave, and the context of it, or

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <thread>
 #include <utility>
 
 #include "sim/libcuda/contexts.h"
@@ -124,20 +125,50 @@ class Records {
   ById records_;
 };
 
-// 0 and 1 name the default stream of a context, and 2 that of a thread. Others have greater ones.
+// 0 and 1 name the default stream of a context, and 2 that of the calling thread in it, which has a
+// record from when it is first named. Others have greater ones.
+inline constexpr uint64_t kLegacyStream = 1;
 inline constexpr uint64_t kPerThreadStream = 2;
 inline constexpr uint64_t kLastDefaultStream = kPerThreadStream;
 
-// Of the default stream that a handle names in a context. That of each thread is kept as if there
-// were one thread.
-inline uint64_t KeyOfDefault(Context& context, cuda_abi::CUstream stream) {
-  const bool of_thread = reinterpret_cast<uintptr_t>(stream) == kPerThreadStream;
-  return reinterpret_cast<uintptr_t>(context.handle()) + (of_thread ? 1 : 0);
-}
+// Which stream is the default one of a thread, by context. Thread-safe.
+class ThreadStreams {
+ public:
+  using Thread = std::thread::id;
+  using ByContext = std::map<const Context*, uint64_t>;
+
+  // 0: there is none.
+  uint64_t Find(const Context& context, Thread thread) const {
+    const std::lock_guard lock(mutex_);
+    const auto streams = streams_.find(thread);
+    if (streams == streams_.end()) return 0;
+    const auto found = streams->second.find(&context);
+    return found == streams->second.end() ? 0 : found->second;
+  }
+  void Set(const Context& context, Thread thread, uint64_t stream) {
+    const std::lock_guard lock(mutex_);
+    streams_[thread][&context] = stream;
+  }
+  // Takes away those of a thread.
+  ByContext Take(Thread thread) {
+    const std::lock_guard lock(mutex_);
+    auto taken = streams_.extract(thread);
+    return taken.empty() ? ByContext() : std::move(taken.mapped());
+  }
+  void RemoveOf(const Context& context) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [thread, streams] : streams_) streams.erase(&context);
+  }
+
+ private:
+  mutable std::mutex mutex_;  // guards what follows; a leaf
+  std::map<Thread, ByContext> streams_;
+};
 
 struct Streams {
   Records<StreamRecord> streams;
-  Records<StreamRecord> default_streams;  // whose attributes were set, by KeyOfDefault
+  Records<StreamRecord> legacy_streams;  // whose attributes were set, by the handle of the context
+  ThreadStreams of_threads;
   Records<EventRecord> events;
   std::atomic<uint64_t> last_id{0};
 };

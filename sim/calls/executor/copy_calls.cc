@@ -16,47 +16,70 @@ CopySide Side(CopySide::Kind kind, DeviceOrdinal device, const void* base, Bytes
 
 }  // namespace
 
-// Without a stream: on the default stream, and the host's memory is not needed afterwards.
+// Without a stream. The host's memory is not needed afterwards.
 
-absl::Status SimulatedCopies::DoCopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
-                                                 const void* source, Bytes size) {
-  return CopySides({"cuMemcpyHtoD", Stream(device), Returns::kWhenDone},
+absl::Status SimulatedCopies::CopyHostToDevice(SyncStream on, DeviceAddress destination,
+                                               const void* source, Bytes size) {
+  const DeviceOrdinal device = on.stream.device();
+  return CopySides({"cuMemcpyHtoD", on.stream, Returns::kWhenDone},
                    Side(CopySide::kMemory, device, destination, size),
                    Side(CopySide::kHost, device, source, size));
 }
 
-absl::Status SimulatedCopies::DoCopyDeviceToHost(DeviceOrdinal device, void* destination,
-                                                 DeviceAddress source, Bytes size) {
-  return CopySides({"cuMemcpyDtoH", Stream(device), Returns::kWhenDone},
+absl::Status SimulatedCopies::CopyDeviceToHost(SyncStream on, void* destination,
+                                               DeviceAddress source, Bytes size) {
+  const DeviceOrdinal device = on.stream.device();
+  return CopySides({"cuMemcpyDtoH", on.stream, Returns::kWhenDone},
                    Side(CopySide::kHost, device, destination, size),
                    Side(CopySide::kMemory, device, source, size));
 }
 
-absl::Status SimulatedCopies::DoCopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
-                                                   DeviceAddress source, Bytes size) {
-  return CopySides({"cuMemcpyDtoD", Stream(device), Returns::kWhenItMay},
+absl::Status SimulatedCopies::CopyDeviceToDevice(SyncStream on, DeviceAddress destination,
+                                                 DeviceAddress source, Bytes size) {
+  const DeviceOrdinal device = on.stream.device();
+  return CopySides({"cuMemcpyDtoD", on.stream, Returns::kWhenItMay},
                    Side(CopySide::kMemory, device, destination, size),
                    Side(CopySide::kMemory, device, source, size));
 }
 
-absl::Status SimulatedCopies::DoFill(DeviceOrdinal device, DeviceAddress destination,
-                                     const FillPattern& pattern, uint64_t count) {
-  return FillOnDevice({"cuMemset", Stream(device), Returns::kWhenItMay}, destination, pattern,
-                      count);
+absl::Status SimulatedCopies::Fill(SyncStream on, DeviceAddress destination,
+                                   const FillPattern& pattern, uint64_t count) {
+  return FillOnDevice({"cuMemset", on.stream, Returns::kWhenItMay}, destination, pattern, count);
 }
 
-absl::Status SimulatedCopies::Copy(DeviceOrdinal device, DeviceAddress destination,
-                                   DeviceAddress source, Bytes size) {
-  return CopySides({"cuMemcpy", Stream(device), Returns::kWhenItMay},
+absl::Status SimulatedCopies::Copy(SyncStream on, DeviceAddress destination, DeviceAddress source,
+                                   Bytes size) {
+  const DeviceOrdinal device = on.stream.device();
+  return CopySides({"cuMemcpy", on.stream, Returns::kWhenItMay},
                    Side(CopySide::kAnywhere, device, destination, size),
                    Side(CopySide::kAnywhere, device, source, size));
 }
 
-absl::Status SimulatedCopies::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
+absl::Status SimulatedCopies::CopyPeer(SyncStream on, const PeerAddress& destination,
                                        const PeerAddress& source, Bytes size) {
-  return CopySides({"cuMemcpyPeer", Stream(device), Returns::kWhenItMay},
+  return CopySides({"cuMemcpyPeer", on.stream, Returns::kWhenItMay},
                    Side(CopySide::kAnywhere, destination.device, destination.address, size),
                    Side(CopySide::kAnywhere, source.device, source.address, size));
+}
+
+absl::Status SimulatedCopies::DoCopyHostToDevice(DeviceOrdinal device, DeviceAddress destination,
+                                                 const void* source, Bytes size) {
+  return CopyHostToDevice(SyncStream(device), destination, source, size);
+}
+
+absl::Status SimulatedCopies::DoCopyDeviceToHost(DeviceOrdinal device, void* destination,
+                                                 DeviceAddress source, Bytes size) {
+  return CopyDeviceToHost(SyncStream(device), destination, source, size);
+}
+
+absl::Status SimulatedCopies::DoCopyDeviceToDevice(DeviceOrdinal device, DeviceAddress destination,
+                                                   DeviceAddress source, Bytes size) {
+  return CopyDeviceToDevice(SyncStream(device), destination, source, size);
+}
+
+absl::Status SimulatedCopies::DoFill(DeviceOrdinal device, DeviceAddress destination,
+                                     const FillPattern& pattern, uint64_t count) {
+  return Fill(SyncStream(device), destination, pattern, count);
 }
 
 absl::Status SimulatedCopies::DoCopyHostToDevice(Stream stream, DeviceAddress destination,

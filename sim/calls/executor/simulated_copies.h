@@ -13,6 +13,7 @@
 #include "sim/base/call_guard.h"
 #include "sim/calls/executor/copy_operation.h"
 #include "sim/calls/executor/simulated_streams.h"
+#include "sim/calls/executor/sync_stream.h"
 #include "sim/coherence/monitor/site_table.h"
 #include "sim/memory/linear_allocation.h"
 #include "sim/streams/operation_order.h"
@@ -56,11 +57,17 @@ class SimulatedCopies {
   absl::Status Do(const Asked& asked, CopyOperation operation);
 
   // What Executor does not have: see sim/calls/linear/linear_calls.h.
-  absl::Status Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
-                    Bytes size);
+  absl::Status CopyHostToDevice(SyncStream on, DeviceAddress destination, const void* source,
+                                Bytes size);
+  absl::Status CopyDeviceToHost(SyncStream on, void* destination, DeviceAddress source, Bytes size);
+  absl::Status CopyDeviceToDevice(SyncStream on, DeviceAddress destination, DeviceAddress source,
+                                  Bytes size);
+  absl::Status Fill(SyncStream on, DeviceAddress destination, const FillPattern& pattern,
+                    uint64_t count);
+  absl::Status Copy(SyncStream on, DeviceAddress destination, DeviceAddress source, Bytes size);
   absl::Status Copy(Stream stream, DeviceAddress destination, DeviceAddress source, Bytes size);
-  absl::Status CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
-                        const PeerAddress& source, Bytes size);
+  absl::Status CopyPeer(SyncStream on, const PeerAddress& destination, const PeerAddress& source,
+                        Bytes size);
   absl::Status CopyPeer(Stream stream, const PeerAddress& destination, const PeerAddress& source,
                         Bytes size);
 

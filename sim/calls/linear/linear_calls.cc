@@ -332,9 +332,38 @@ absl::Status LinearCalls::SetSyncMemops(DeviceAddress address, bool value) {
   });
 }
 
-absl::Status LinearCalls::Copy(DeviceOrdinal device, DeviceAddress destination,
-                               DeviceAddress source, Bytes size) {
-  return guard_.Guard("cuMemcpy", [&] { return copies_.Copy(device, destination, source, size); });
+absl::Status LinearCalls::CopyHostToDevice(SyncStream on, DeviceAddress destination,
+                                           const void* source, Bytes size) {
+  return guard_.Guard("cuMemcpyHtoD",
+                      [&] { return copies_.CopyHostToDevice(on, destination, source, size); });
+}
+
+absl::Status LinearCalls::CopyDeviceToHost(SyncStream on, void* destination, DeviceAddress source,
+                                           Bytes size) {
+  return guard_.Guard("cuMemcpyDtoH",
+                      [&] { return copies_.CopyDeviceToHost(on, destination, source, size); });
+}
+
+absl::Status LinearCalls::CopyDeviceToDevice(SyncStream on, DeviceAddress destination,
+                                             DeviceAddress source, Bytes size) {
+  return guard_.Guard("cuMemcpyDtoD",
+                      [&] { return copies_.CopyDeviceToDevice(on, destination, source, size); });
+}
+
+absl::Status LinearCalls::Fill(SyncStream on, DeviceAddress destination, const FillPattern& pattern,
+                               uint64_t count) {
+  return guard_.Guard("cuMemset", [&] { return copies_.Fill(on, destination, pattern, count); });
+}
+
+absl::Status LinearCalls::Fill(Stream stream, DeviceAddress destination, const FillPattern& pattern,
+                               uint64_t count) {
+  return guard_.Guard("cuMemsetAsync",
+                      [&] { return copies_.DoFill(stream, destination, pattern, count); });
+}
+
+absl::Status LinearCalls::Copy(SyncStream on, DeviceAddress destination, DeviceAddress source,
+                               Bytes size) {
+  return guard_.Guard("cuMemcpy", [&] { return copies_.Copy(on, destination, source, size); });
 }
 
 absl::Status LinearCalls::Copy(Stream stream, DeviceAddress destination, DeviceAddress source,
@@ -343,10 +372,10 @@ absl::Status LinearCalls::Copy(Stream stream, DeviceAddress destination, DeviceA
                       [&] { return copies_.Copy(stream, destination, source, size); });
 }
 
-absl::Status LinearCalls::CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
+absl::Status LinearCalls::CopyPeer(SyncStream on, const PeerAddress& destination,
                                    const PeerAddress& source, Bytes size) {
   return guard_.Guard("cuMemcpyPeer",
-                      [&] { return copies_.CopyPeer(device, destination, source, size); });
+                      [&] { return copies_.CopyPeer(on, destination, source, size); });
 }
 
 absl::Status LinearCalls::CopyPeer(Stream stream, const PeerAddress& destination,

@@ -16,6 +16,7 @@
 #include "api/allocation.h"
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
+#include "sim/calls/executor/sync_stream.h"
 #include "sim/host/foreign_file.h"
 #include "sim/memory/linear_allocation.h"
 
@@ -106,16 +107,26 @@ class LinearCalls {
   // has it from the start. InvalidArgument: there is none.
   absl::Status SetSyncMemops(DeviceAddress address, bool value);
 
+  // As Executor has them, on a default stream of any kind.
+  absl::Status CopyHostToDevice(SyncStream on, DeviceAddress destination, const void* source,
+                                Bytes size);
+  absl::Status CopyDeviceToHost(SyncStream on, void* destination, DeviceAddress source, Bytes size);
+  absl::Status CopyDeviceToDevice(SyncStream on, DeviceAddress destination, DeviceAddress source,
+                                  Bytes size);
+  absl::Status Fill(SyncStream on, DeviceAddress destination, const FillPattern& pattern,
+                    uint64_t count);
+  absl::Status Fill(Stream stream, DeviceAddress destination, const FillPattern& pattern,
+                    uint64_t count);
+
   // cuMemcpy, cuMemcpyAsync: each address is of memory, mapped or linear, that the device may
   // access, or a pointer of the host, which is taken at its word.
   // InvalidArgument: an address that is 0, memory that is not accessible.
-  absl::Status Copy(DeviceOrdinal device, DeviceAddress destination, DeviceAddress source,
-                    Bytes size);
+  absl::Status Copy(SyncStream on, DeviceAddress destination, DeviceAddress source, Bytes size);
   absl::Status Copy(Stream stream, DeviceAddress destination, DeviceAddress source, Bytes size);
 
   // cuMemcpyPeer, cuMemcpyPeerAsync: each side needs the access of its own device.
-  absl::Status CopyPeer(DeviceOrdinal device, const PeerAddress& destination,
-                        const PeerAddress& source, Bytes size);
+  absl::Status CopyPeer(SyncStream on, const PeerAddress& destination, const PeerAddress& source,
+                        Bytes size);
   absl::Status CopyPeer(Stream stream, const PeerAddress& destination, const PeerAddress& source,
                         Bytes size);
 

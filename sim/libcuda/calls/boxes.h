@@ -17,7 +17,7 @@ inline SimulatedCopies::Asked AskedOf(const CallSite& site, DriverState& driver,
 }
 inline SimulatedCopies::Asked AskedOf(const CallSite& site, DriverState& driver,
                                       const Context& context) {
-  return {site.name(), Stream(WorkOf(driver, context)), SimulatedCopies::Returns::kWhenItMay};
+  return {site.name(), WorkOf(driver, context).stream, SimulatedCopies::Returns::kWhenItMay};
 }
 
 // One that does not exist is of the device of the context.

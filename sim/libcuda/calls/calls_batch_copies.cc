@@ -17,7 +17,6 @@ namespace {
 
 // More copies than that are no batch, whatever lies there.
 constexpr size_t kMaxCopies = size_t{1} << 20;
-constexpr uint64_t kLegacyStream = 1;  // CU_STREAM_LEGACY
 
 // The form of CUDA 12.8 tells which copy failed, or that none in particular did.
 void Tell(size_t* fail_index, size_t failed) {

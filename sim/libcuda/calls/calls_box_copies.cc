@@ -192,14 +192,15 @@ BoxCopy BoxCopyOf(DriverState& driver, const Context& to, const Context& from,
 
 extern "C" CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) { return CopyBox(TWINMMU_HERE, copy); }
 TWINMMU_ALIAS(cuMemcpy2D, cuMemcpy2D_v2);
-TWINMMU_ALIAS(cuMemcpy2D_v2_ptds, cuMemcpy2D_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpy2D_v2_ptds, cuMemcpy2D_v2, (const CUDA_MEMCPY2D* copy), copy)
 
 // Here the alignment of a pitch never matters.
 extern "C" CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* copy) {
   return CopyBox(TWINMMU_HERE, copy);
 }
 TWINMMU_ALIAS(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2);
-TWINMMU_ALIAS(cuMemcpy2DUnaligned_v2_ptds, cuMemcpy2DUnaligned_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpy2DUnaligned_v2_ptds, cuMemcpy2DUnaligned_v2,
+                            (const CUDA_MEMCPY2D* copy), copy)
 
 extern "C" CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
   return CopyBox(TWINMMU_HERE, copy, stream);
@@ -210,7 +211,7 @@ TWINMMU_OF_THREAD(cuMemcpy2DAsync_v2_ptsz, cuMemcpy2DAsync_v2,
 
 extern "C" CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) { return CopyBox(TWINMMU_HERE, copy); }
 TWINMMU_ALIAS(cuMemcpy3D, cuMemcpy3D_v2);
-TWINMMU_ALIAS(cuMemcpy3D_v2_ptds, cuMemcpy3D_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpy3D_v2_ptds, cuMemcpy3D_v2, (const CUDA_MEMCPY3D* copy), copy)
 
 extern "C" CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
   return CopyBox(TWINMMU_HERE, copy, stream);
@@ -222,7 +223,8 @@ TWINMMU_OF_THREAD(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2,
 extern "C" CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
   return CopyBox(TWINMMU_HERE, copy);
 }
-TWINMMU_ALIAS(cuMemcpy3DPeer_ptds, cuMemcpy3DPeer);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpy3DPeer_ptds, cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER* copy),
+                            copy)
 
 extern "C" CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
   return CopyBox(TWINMMU_HERE, copy, stream);
@@ -238,7 +240,10 @@ extern "C" CUresult cuMemcpyAtoD_v2(CUdeviceptr dstDevice, CUarray srcArray, siz
                  RowCopy(byteCount).FromArray(srcArray, srcOffset).ToDevice(dstDevice).get());
 }
 TWINMMU_ALIAS(cuMemcpyAtoD, cuMemcpyAtoD_v2);
-TWINMMU_ALIAS(cuMemcpyAtoD_v2_ptds, cuMemcpyAtoD_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyAtoD_v2_ptds, cuMemcpyAtoD_v2,
+                            (CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
+                             size_t byteCount),
+                            dstDevice, srcArray, srcOffset, byteCount)
 
 extern "C" CUresult cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
                                     size_t byteCount) {
@@ -246,7 +251,10 @@ extern "C" CUresult cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdevice
                  RowCopy(byteCount).FromDevice(srcDevice).ToArray(dstArray, dstOffset).get());
 }
 TWINMMU_ALIAS(cuMemcpyDtoA, cuMemcpyDtoA_v2);
-TWINMMU_ALIAS(cuMemcpyDtoA_v2_ptds, cuMemcpyDtoA_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyDtoA_v2_ptds, cuMemcpyDtoA_v2,
+                            (CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
+                             size_t byteCount),
+                            dstArray, dstOffset, srcDevice, byteCount)
 
 extern "C" CUresult cuMemcpyAtoH_v2(void* dstHost, CUarray srcArray, size_t srcOffset,
                                     size_t byteCount) {
@@ -254,7 +262,9 @@ extern "C" CUresult cuMemcpyAtoH_v2(void* dstHost, CUarray srcArray, size_t srcO
                  RowCopy(byteCount).FromArray(srcArray, srcOffset).ToHost(dstHost).get());
 }
 TWINMMU_ALIAS(cuMemcpyAtoH, cuMemcpyAtoH_v2);
-TWINMMU_ALIAS(cuMemcpyAtoH_v2_ptds, cuMemcpyAtoH_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyAtoH_v2_ptds, cuMemcpyAtoH_v2,
+                            (void* dstHost, CUarray srcArray, size_t srcOffset, size_t byteCount),
+                            dstHost, srcArray, srcOffset, byteCount)
 
 extern "C" CUresult cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void* srcHost,
                                     size_t byteCount) {
@@ -262,7 +272,10 @@ extern "C" CUresult cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const vo
                  RowCopy(byteCount).FromHost(srcHost).ToArray(dstArray, dstOffset).get());
 }
 TWINMMU_ALIAS(cuMemcpyHtoA, cuMemcpyHtoA_v2);
-TWINMMU_ALIAS(cuMemcpyHtoA_v2_ptds, cuMemcpyHtoA_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyHtoA_v2_ptds, cuMemcpyHtoA_v2,
+                            (CUarray dstArray, size_t dstOffset, const void* srcHost,
+                             size_t byteCount),
+                            dstArray, dstOffset, srcHost, byteCount)
 
 extern "C" CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray,
                                     size_t srcOffset, size_t byteCount) {
@@ -271,7 +284,10 @@ extern "C" CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray 
       RowCopy(byteCount).FromArray(srcArray, srcOffset).ToArray(dstArray, dstOffset).get());
 }
 TWINMMU_ALIAS(cuMemcpyAtoA, cuMemcpyAtoA_v2);
-TWINMMU_ALIAS(cuMemcpyAtoA_v2_ptds, cuMemcpyAtoA_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyAtoA_v2_ptds, cuMemcpyAtoA_v2,
+                            (CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
+                             size_t byteCount),
+                            dstArray, dstOffset, srcArray, srcOffset, byteCount)
 
 extern "C" CUresult cuMemcpyAtoHAsync_v2(void* dstHost, CUarray srcArray, size_t srcOffset,
                                          size_t byteCount, CUstream stream) {

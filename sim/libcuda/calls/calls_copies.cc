@@ -40,26 +40,26 @@ CUresult CopyPeer(const CallSite& site, const PeerEnd& dst, const PeerEnd& src, 
   });
 }
 
-// The stream of a call that names one, or else the default stream.
-CUstream StreamOf() { return nullptr; }
-CUstream StreamOf(CUstream stream) { return stream; }
+// The stream of a call that names one, or else the default one.
+CUstream GivenStream() { return default_stream; }
+CUstream GivenStream(CUstream stream) { return stream; }
 
 template <typename... OnStream>
 CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width, size_t count,
               OnStream... stream) {
-  return EnterOnStream(site, StreamOf(stream...), [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, GivenStream(stream...), [&](DriverState& driver, Context& context) {
     const CUDA_MEMSET_NODE_PARAMS fill = {to, 0, value, static_cast<unsigned>(width), count, 1};
     const Captured captured = CaptureFill(site, driver, context, fill, stream...);
     if (captured.has_value()) return *captured;
-    return ToResult(driver.executor.Fill(WorkOf(driver, context, stream...), DeviceAddress(to),
-                                         {value, Bytes(width)}, count));
+    return ToResult(driver.simulator->linear().Fill(
+        WorkOf(driver, context, stream...), DeviceAddress(to), {value, Bytes(width)}, count));
   });
 }
 
 template <typename... OnStream>
 CUresult FillRows(const CallSite& site, CUdeviceptr to, size_t pitch, uint32_t value,
                   size_t element, size_t width, size_t height, OnStream... stream) {
-  return EnterOnStream(site, StreamOf(stream...), [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, GivenStream(stream...), [&](DriverState& driver, Context& context) {
     const auto size = static_cast<unsigned>(element);
     const CUDA_MEMSET_NODE_PARAMS fill = {to, pitch, value, size, width, height};
     const Captured captured = CaptureFill(site, driver, context, fill, stream...);
@@ -76,31 +76,38 @@ CUresult FillRows(const CallSite& site, CUdeviceptr to, size_t pitch, uint32_t v
 
 extern "C" CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void* srcHost, size_t byteCount) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.executor.CopyHostToDevice(WorkOf(driver, context), DeviceAddress(dstDevice),
-                                            srcHost, Bytes(byteCount));
+    return driver.simulator->linear().CopyHostToDevice(
+        WorkOf(driver, context), DeviceAddress(dstDevice), srcHost, Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyHtoD, cuMemcpyHtoD_v2);
-TWINMMU_ALIAS(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2,
+                            (CUdeviceptr dstDevice, const void* srcHost, size_t byteCount),
+                            dstDevice, srcHost, byteCount)
 
 extern "C" CUresult cuMemcpyDtoH_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.executor.CopyDeviceToHost(WorkOf(driver, context), dstHost,
-                                            DeviceAddress(srcDevice), Bytes(byteCount));
+    return driver.simulator->linear().CopyDeviceToHost(WorkOf(driver, context), dstHost,
+                                                       DeviceAddress(srcDevice), Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoH, cuMemcpyDtoH_v2);
-TWINMMU_ALIAS(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2,
+                            (void* dstHost, CUdeviceptr srcDevice, size_t byteCount), dstHost,
+                            srcDevice, byteCount)
 
 extern "C" CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                     size_t byteCount) {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    return driver.executor.CopyDeviceToDevice(WorkOf(driver, context), DeviceAddress(dstDevice),
-                                              DeviceAddress(srcDevice), Bytes(byteCount));
+    return driver.simulator->linear().CopyDeviceToDevice(
+        WorkOf(driver, context), DeviceAddress(dstDevice), DeviceAddress(srcDevice),
+        Bytes(byteCount));
   });
 }
 TWINMMU_ALIAS(cuMemcpyDtoD, cuMemcpyDtoD_v2);
-TWINMMU_ALIAS(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2,
+                            (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t byteCount),
+                            dstDevice, srcDevice, byteCount)
 
 extern "C" CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost,
                                          size_t byteCount, CUstream stream) {
@@ -160,7 +167,9 @@ extern "C" CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t byteCount)
                                            DeviceAddress(src), Bytes(byteCount));
   });
 }
-TWINMMU_ALIAS(cuMemcpy_ptds, cuMemcpy);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpy_ptds, cuMemcpy,
+                            (CUdeviceptr dst, CUdeviceptr src, size_t byteCount), dst, src,
+                            byteCount)
 
 extern "C" CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t byteCount,
                                   CUstream stream) {
@@ -182,7 +191,10 @@ extern "C" CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dstContext, CUdevice
                                  CUcontext srcContext, size_t byteCount) {
   return CopyPeer(TWINMMU_HERE, {dst, dstContext}, {src, srcContext}, byteCount);
 }
-TWINMMU_ALIAS(cuMemcpyPeer_ptds, cuMemcpyPeer);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyPeer_ptds, cuMemcpyPeer,
+                            (CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src,
+                             CUcontext srcContext, size_t byteCount),
+                            dst, dstContext, src, srcContext, byteCount)
 
 extern "C" CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src,
                                       CUcontext srcContext, size_t byteCount, CUstream stream) {
@@ -199,19 +211,25 @@ extern "C" CUresult cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char value, si
   return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count);
 }
 TWINMMU_ALIAS(cuMemsetD8, cuMemsetD8_v2);
-TWINMMU_ALIAS(cuMemsetD8_v2_ptds, cuMemsetD8_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemsetD8_v2_ptds, cuMemsetD8_v2,
+                            (CUdeviceptr dstDevice, unsigned char value, size_t count), dstDevice,
+                            value, count)
 
 extern "C" CUresult cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short value, size_t count) {
   return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count);
 }
 TWINMMU_ALIAS(cuMemsetD16, cuMemsetD16_v2);
-TWINMMU_ALIAS(cuMemsetD16_v2_ptds, cuMemsetD16_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemsetD16_v2_ptds, cuMemsetD16_v2,
+                            (CUdeviceptr dstDevice, unsigned short value, size_t count), dstDevice,
+                            value, count)
 
 extern "C" CUresult cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int value, size_t count) {
   return Fill(TWINMMU_HERE, dstDevice, value, sizeof(value), count);
 }
 TWINMMU_ALIAS(cuMemsetD32, cuMemsetD32_v2);
-TWINMMU_ALIAS(cuMemsetD32_v2_ptds, cuMemsetD32_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemsetD32_v2_ptds, cuMemsetD32_v2,
+                            (CUdeviceptr dstDevice, unsigned int value, size_t count), dstDevice,
+                            value, count)
 
 extern "C" CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char value, size_t count,
                                     CUstream stream) {
@@ -244,21 +262,30 @@ extern "C" CUresult cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t pitch, unsigne
   return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height);
 }
 TWINMMU_ALIAS(cuMemsetD2D8, cuMemsetD2D8_v2);
-TWINMMU_ALIAS(cuMemsetD2D8_v2_ptds, cuMemsetD2D8_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemsetD2D8_v2_ptds, cuMemsetD2D8_v2,
+                            (CUdeviceptr dstDevice, size_t pitch, unsigned char value, size_t width,
+                             size_t height),
+                            dstDevice, pitch, value, width, height)
 
 extern "C" CUresult cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t pitch, unsigned short value,
                                      size_t width, size_t height) {
   return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height);
 }
 TWINMMU_ALIAS(cuMemsetD2D16, cuMemsetD2D16_v2);
-TWINMMU_ALIAS(cuMemsetD2D16_v2_ptds, cuMemsetD2D16_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemsetD2D16_v2_ptds, cuMemsetD2D16_v2,
+                            (CUdeviceptr dstDevice, size_t pitch, unsigned short value,
+                             size_t width, size_t height),
+                            dstDevice, pitch, value, width, height)
 
 extern "C" CUresult cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t pitch, unsigned int value,
                                      size_t width, size_t height) {
   return FillRows(TWINMMU_HERE, dstDevice, pitch, value, sizeof(value), width, height);
 }
 TWINMMU_ALIAS(cuMemsetD2D32, cuMemsetD2D32_v2);
-TWINMMU_ALIAS(cuMemsetD2D32_v2_ptds, cuMemsetD2D32_v2);
+TWINMMU_ON_STREAM_OF_THREAD(cuMemsetD2D32_v2_ptds, cuMemsetD2D32_v2,
+                            (CUdeviceptr dstDevice, size_t pitch, unsigned int value, size_t width,
+                             size_t height),
+                            dstDevice, pitch, value, width, height)
 
 extern "C" CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t pitch, unsigned char value,
                                       size_t width, size_t height, CUstream stream) {

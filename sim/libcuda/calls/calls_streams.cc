@@ -21,9 +21,8 @@
 namespace twinmmu::libcuda {
 namespace {
 
-// The identities of the default streams of a device and of a thread; others have greater ones.
+// The identity of the default stream of a context.
 constexpr uint64_t kLegacyStreamId = 1;
-constexpr uint64_t kPerThreadStreamId = 2;
 
 // What a call leaves that fails after a fault: a handle, as an H200 does, but of no stream.
 constexpr uint64_t kDeadStream = uint64_t{1} << 60;
@@ -43,18 +42,19 @@ CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags
 // What is kept of a stream; of a default stream what holds for that.
 DriverCode FindStream(DriverState& driver, Context& context, CUstream stream,
                       StreamRecord* record) {
-  if (ToNumber(stream) <= kLastDefaultStream) {
-    const bool of_thread = ToNumber(stream) == kPerThreadStream;
+  if (ToNumber(stream) <= kLegacyStream) {
     const std::optional<StreamRecord> set =
-        driver.streams.default_streams.Find(KeyOfDefault(context, stream));
+        driver.streams.legacy_streams.Find(ToNumber(context.handle()));
     *record = StreamRecord{&context, 0, set.has_value() ? set->priority : kLeastPriority,
-                           of_thread ? kPerThreadStreamId : kLegacyStreamId};
+                           kLegacyStreamId};
     record->green = CurrentGreen();
     return DriverCode::kSuccess;
   }
-  const std::optional<StreamRecord> found = driver.streams.streams.Find(ToNumber(stream));
+  const Stream named = StreamOf(driver, context, stream);
+  const std::optional<StreamRecord> found = driver.streams.streams.Find(named.value());
   if (!found.has_value()) return DriverCode::kInvalidHandle;
   *record = *found;
+  if (ToNumber(stream) == kPerThreadStream) record->green = CurrentGreen();
   return DriverCode::kSuccess;
 }
 
@@ -97,16 +97,6 @@ DriverCode CheckEventFlags(unsigned int flags) {
                                                      : DriverCode::kSuccess;
 }
 
-// The streams that the default stream of a context waits for.
-std::vector<uint64_t> BlockingStreamsOf(DriverState& driver, const Context& context) {
-  std::vector<uint64_t> blocking;
-  driver.streams.streams.ForEach([&](uint64_t id, const StreamRecord& record) {
-    const bool of_context = record.context == &context;
-    if (of_context && (record.flags & CU_STREAM_NON_BLOCKING) == 0) blocking.push_back(id);
-  });
-  return blocking;
-}
-
 // As for work: an event of the default stream is reached after the work of the others, too, and
 // who waits for it waits for them.
 Stream OrderedStreamOf(DriverState& driver, const Context& context, CUstream stream) {
@@ -115,11 +105,11 @@ Stream OrderedStreamOf(DriverState& driver, const Context& context, CUstream str
   return named;
 }
 
-// Whether a stream is done: the default stream is when the others are, too. To ask orders nothing.
-// Source: an H200 with driver 580.159, as for what waits here for the default stream.
+// Whether a stream is done: the default stream of a context is when the others are, too. To ask
+// orders nothing. Source: an H200 with driver 580.159, as for what waits here for that stream.
 absl::StatusOr<bool> IsDone(DriverState& driver, const Context& context, CUstream stream) {
   absl::StatusOr<bool> done = driver.executor.QueryStream(StreamOf(driver, context, stream));
-  if (ToNumber(stream) > kLastDefaultStream) return done;
+  if (ToNumber(stream) > kLegacyStream) return done;
   for (const uint64_t id : BlockingStreamsOf(driver, context)) {
     if (!done.ok() || !*done) break;
     done = driver.executor.QueryStream(Stream(context.device, id));
@@ -155,45 +145,11 @@ CUresult MakeStream(DriverState& driver, Context& context, Context* green, unsig
   record->green = green;
   const absl::StatusOr<Stream> made = driver.executor.CreateStream(context.device);
   if (!made.ok()) return ToResult(made.status());
-  record->id = kPerThreadStreamId + ++driver.streams.last_id;
+  record->id = kLegacyStreamId + ++driver.streams.last_id;
   driver.streams.streams.Add(made->value(), std::move(record));
   driver.report.AddObject(ObjectKind::kStream, made->value(), Bytes(0), context.device.value());
   *stream = ToPointer<CUstream>(made->value());
   return CUDA_SUCCESS;
-}
-
-Stream StreamOf(DriverState& driver, const Context& context, CUstream stream) {
-  const uint64_t id = ToNumber(stream);
-  if (id <= kLastDefaultStream) return Stream(context.device, id);
-  const std::optional<StreamRecord> record = driver.streams.streams.Find(id);
-  return Stream(record.has_value() ? record->context->device : context.device, id);
-}
-
-bool IsStream(const DriverState& driver, CUstream stream) {
-  return ToNumber(stream) <= kLastDefaultStream ||
-         driver.streams.streams.Find(ToNumber(stream)).has_value();
-}
-
-void KeepDefaultOrder(DriverState& driver, const Context& context, Stream stream) {
-  const Stream legacy(stream.device());
-  const auto wait_for = [&](Stream waiting, Stream before) {
-    const absl::StatusOr<Event> event = driver.executor.CreateEvent(stream.device());
-    absl::Status ordered = event.status();
-    if (ordered.ok()) ordered = driver.executor.RecordEvent(*event, before);
-    if (ordered.ok()) ordered = driver.executor.WaitEvent(waiting, *event);
-    if (event.ok()) driver.executor.DestroyEvent(*event).IgnoreError();
-    if (GetDriverCode(ordered) == DriverCode::kOutOfMemory) throw std::bad_alloc();
-    // Else, if it failed, there was a fault: nothing runs any more.
-  };
-  if (stream.value() > kLastDefaultStream) {
-    const std::optional<StreamRecord> record = driver.streams.streams.Find(stream.value());
-    const bool blocking = record.has_value() && (record->flags & CU_STREAM_NON_BLOCKING) == 0;
-    if (blocking) wait_for(stream, legacy);
-    return;
-  }
-  for (const uint64_t id : BlockingStreamsOf(driver, context)) {
-    wait_for(legacy, Stream(stream.device(), id));
-  }
 }
 
 // --- Streams -------------------------------------------------------------------------------------
@@ -213,7 +169,9 @@ extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
     if (fault != CUDA_SUCCESS) {
       return stream != nullptr ? fault : ToResult(DriverCode::kInvalidHandle);
     }
-    const absl::Status destroyed = driver.executor.DestroyStream(StreamOf(driver, context, stream));
+    const bool is_default = ToNumber(stream) <= kLastDefaultStream;  // which nobody can destroy
+    const absl::Status destroyed = driver.executor.DestroyStream(
+        is_default ? Stream(context.device, ToNumber(stream)) : StreamOf(driver, context, stream));
     if (destroyed.ok()) {
       ForgetCaptured(driver, stream);
       driver.streams.streams.Remove(ToNumber(stream));
@@ -299,9 +257,9 @@ extern "C" CUresult cuStreamSynchronize(CUstream stream) {
   return EnterOnStream(TWINMMU_HERE, stream, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
-    const bool is_default = ToNumber(stream) <= kLastDefaultStream;
+    const bool is_legacy = ToNumber(stream) <= kLegacyStream;
     return ToResult(driver.executor.SynchronizeStream(
-        is_default ? OrderedStreamOf(driver, context, stream) : StreamOf(driver, context, stream)));
+        is_legacy ? OrderedStreamOf(driver, context, stream) : StreamOf(driver, context, stream)));
   });
 }
 TWINMMU_OF_THREAD(cuStreamSynchronize_ptsz, cuStreamSynchronize, (CUstream stream),

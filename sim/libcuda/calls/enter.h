@@ -19,9 +19,11 @@
 #include "api/diagnostics.h"
 #include "api/driver_error.h"
 #include "api/executor.h"
+#include "sim/calls/executor/sync_stream.h"
 #include "sim/calls/linear/linear_calls.h"
 #include "sim/libcuda/calls/exception_guard.h"
 #include "sim/libcuda/process.h"
+#include "sim/libcuda/stream_order.h"
 #include "sim/libcuda/symbols.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
@@ -82,15 +84,6 @@ DriverCode CurrentContext(const CallSite& site, Context** context);
 // The context that a parameter names, or the current one where it is null: if it is alive.
 DriverCode FindAlive(const CallSite& site, DriverState& driver, cuda_abi::CUcontext handle,
                      Context** context);
-// The stream that a handle names, for a call in `context`. One that does not exist is of the device
-// of the context; the simulator refuses it.
-Stream StreamOf(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
-// Whether there is one: the default streams always are.
-bool IsStream(const DriverState& driver, cuda_abi::CUstream stream);
-
-// To be called before work is given to `stream`. The default stream of a device and the streams
-// that are not made CU_STREAM_NON_BLOCKING wait for each other's work.
-void KeepDefaultOrder(DriverState& driver, const Context& context, Stream stream);
 // While streams are captured: throws CaptureRefusal for work that is given to one, or that such
 // streams would wait for, which makes the capture invalid.
 [[gnu::cold]] void RefuseUncaptured(DriverState& driver, const Context& context,
@@ -107,12 +100,9 @@ inline Stream WorkOf(DriverState& driver, const Context& context, cuda_abi::CUst
   if (!driver.simulator->IsBypassingStreams()) KeepDefaultOrder(driver, context, named);
   return named;
 }
-// And for work without a stream: the device.
-inline DeviceOrdinal WorkOf(DriverState& driver, const Context& context) {
-  CheckUncaptured(driver, context, nullptr);
-  if (!driver.simulator->IsBypassingStreams())
-    KeepDefaultOrder(driver, context, Stream(context.device));
-  return context.device;
+// And for work without a stream: the default stream of the call.
+inline SyncStream WorkOf(DriverState& driver, const Context& context) {
+  return SyncStream(WorkOf(driver, context, default_stream));
 }
 
 // A context as the simulator knows it.

@@ -7,6 +7,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/report/sites.h"
+#include "sim/libcuda/stream_order.h"
 #include "sim/libcuda/streams.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
@@ -34,6 +35,23 @@ class PassedOn {
 #define TWINMMU_OF_THREAD(symbol, function, parameters, ...)                   \
   extern "C" CUresult symbol parameters {                                      \
     const ::twinmmu::libcuda::PassedOn passed_on(__builtin_return_address(0)); \
+    return function(__VA_ARGS__);                                              \
+  }
+
+// While a function without a stream is called: its work is for the stream of the thread.
+class OnStreamOfThread {
+ public:
+  OnStreamOfThread() { default_stream = OfThread(nullptr); }
+  ~OnStreamOfThread() { default_stream = nullptr; }
+  OnStreamOfThread(const OnStreamOfThread&) = delete;
+  OnStreamOfThread& operator=(const OnStreamOfThread&) = delete;
+};
+
+// As above, for a function without a stream.
+#define TWINMMU_ON_STREAM_OF_THREAD(symbol, function, parameters, ...)         \
+  extern "C" CUresult symbol parameters {                                      \
+    const ::twinmmu::libcuda::PassedOn passed_on(__builtin_return_address(0)); \
+    const ::twinmmu::libcuda::OnStreamOfThread on_stream_of_thread;            \
     return function(__VA_ARGS__);                                              \
   }
 

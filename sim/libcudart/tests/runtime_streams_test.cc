@@ -1,6 +1,7 @@
 // What streams and events say of themselves, and what is done when a stream gets there.
 
 #include <set>
+#include <thread>
 
 #include "gtest/gtest.h"
 #include "third_party/cuda_abi/cuda_abi.h"
@@ -61,6 +62,16 @@ TEST_F(RuntimeStreams, OfAThreadAndOfOldWaitForEachOther) {
     EXPECT_EQ(flags, cudaStreamDefault);
   }
   EXPECT_EQ(cudaStreamGetFlags(stream_, nullptr), cudaErrorInvalidValue);
+}
+
+TEST_F(RuntimeStreams, EachThreadHasADefaultStreamOfItsOwn) {
+  unsigned long long own = 0;
+  unsigned long long of_another = 0;
+  EXPECT_EQ(cudaStreamGetId(cudaStreamPerThread, &own), cudaSuccess);
+  std::thread([&] {
+    EXPECT_EQ(cudaStreamGetId(cudaStreamPerThread, &of_another), cudaSuccess);
+  }).join();
+  EXPECT_NE(own, of_another);
 }
 
 TEST_F(RuntimeStreams, HaveIdsOfTheirOwn) {

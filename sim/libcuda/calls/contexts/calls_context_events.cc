@@ -15,8 +15,6 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr uint64_t kLegacyStream = 0;
-
 // CUexecAffinityParam, of the one type that there is: a number of multiprocessors.
 struct ExecAffinity {
   int type;
@@ -27,9 +25,7 @@ constexpr int kMultiprocessorCount = 0;
 std::vector<Stream> StreamsOf(DriverState& driver, const Context& context) {
   std::vector<Stream> streams;
   const bool is_green = context.whole != nullptr;
-  if (!is_green) {
-    streams = {Stream(context.device, kLegacyStream), Stream(context.device, kPerThreadStream)};
-  }
+  if (!is_green) streams.emplace_back(context.device, kLegacyStream);
   driver.streams.streams.ForEach([&](uint64_t id, const StreamRecord& record) {
     const Context* const made_in = is_green ? record.green : record.context;
     if (made_in == &context) streams.emplace_back(context.device, id);

@@ -59,7 +59,8 @@ void FreeWhatBelongsTo(DriverState& driver, Context& context) {
   driver.modules.functions.RemoveOf(
       context, [&](uint64_t function) { driver.modules.stepwise_launches.Remove(function); });
   ForgetCaptured(driver, context);
-  driver.streams.default_streams.RemoveOf(context, [](uint64_t) {});
+  driver.streams.legacy_streams.RemoveOf(context, [](uint64_t) {});
+  driver.streams.of_threads.RemoveOf(context);
   driver.streams.streams.RemoveOf(context, [&](uint64_t stream) {
     driver.executor.DestroyStream(Stream(context.device, stream)).IgnoreError();
     driver.report.RemoveObject(ObjectKind::kStream, stream);

@@ -95,20 +95,23 @@ struct Named {
 DriverCode Find(const CallSite& site, DriverState& driver, CUstream stream, Named* named) {
   const CUresult fault = FaultOf(site, driver);
   if (fault != CUDA_SUCCESS) return static_cast<DriverCode>(fault);
-  const uint64_t id = ToNumber(stream);
-  if (id > kLastDefaultStream) {
-    const std::optional<StreamRecord> found = driver.streams.streams.Find(id);
-    if (!found.has_value()) return DriverCode::kInvalidHandle;
-    *named = {&driver.streams.streams, id, *found};
+  Context* context = nullptr;
+  uint64_t id = ToNumber(stream);
+  if (id <= kLastDefaultStream) {
+    const DriverCode current = CurrentContext(site, &context);
+    if (current != DriverCode::kSuccess) return current;
+  }
+  if (id <= kLegacyStream) {
+    const uint64_t key = ToNumber(context->handle());
+    const std::optional<StreamRecord> found = driver.streams.legacy_streams.Find(key);
+    *named = {&driver.streams.legacy_streams, key, StreamRecord{context, 0, kLeastPriority}};
+    if (found.has_value()) named->record = *found;
     return DriverCode::kSuccess;
   }
-  Context* context = nullptr;
-  const DriverCode current = CurrentContext(site, &context);
-  if (current != DriverCode::kSuccess) return current;
-  const uint64_t key = KeyOfDefault(*context, stream);
-  const std::optional<StreamRecord> found = driver.streams.default_streams.Find(key);
-  *named = {&driver.streams.default_streams, key, StreamRecord{context, 0, kLeastPriority}};
-  if (found.has_value()) named->record = *found;
+  if (id == kPerThreadStream) id = StreamOf(driver, *context, stream).value();
+  const std::optional<StreamRecord> found = driver.streams.streams.Find(id);
+  if (!found.has_value()) return DriverCode::kInvalidHandle;
+  *named = {&driver.streams.streams, id, *found};
   return DriverCode::kSuccess;
 }
 
@@ -121,7 +124,7 @@ CUresult FindUncaptured(const CallSite& site, DriverState& driver, CUstream stre
 
 // Of a stream that was not destroyed since.
 void Keep(DriverState& driver, Named named) {
-  if (named.records == &driver.streams.default_streams) {
+  if (named.records == &driver.streams.legacy_streams) {
     named.records->Add(named.id, Records<StreamRecord>::Prepared(named.record));
     return;
   }

@@ -12,8 +12,6 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr uint64_t kLegacyStream = 1;  // CU_STREAM_LEGACY
-
 // Calls that may do more than they say: free memory, wait for the device. Measured on an H100, but
 // for those that make and destroy arrays in other forms, and for cuMemHostUnregister.
 constexpr const char* kUnsafe[] = {
