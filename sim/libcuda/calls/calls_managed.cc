@@ -16,8 +16,8 @@
 namespace twinmmu::libcuda {
 namespace {
 
-constexpr int kCpu = -1;      // CU_DEVICE_CPU
-constexpr int kNowhere = -2;  // CU_DEVICE_INVALID
+constexpr int kCpu = -1;                       // CU_DEVICE_CPU
+constexpr int kNowhere = -2;                   // CU_DEVICE_INVALID
 constexpr size_t kMaxBatch = size_t{1} << 20;  // more is no batch, whatever lies there
 
 // CUmem_range_attribute.
