@@ -94,9 +94,13 @@ Stream StreamOfThread(DriverState& driver, const Context& context) {
 }  // namespace
 
 thread_local CUstream default_stream = nullptr;
+thread_local Context* host_function_context = nullptr;
 
 Stream StreamOf(DriverState& driver, const Context& context, CUstream stream) {
   const uint64_t id = ToNumber(stream);
+  if (host_function_context != nullptr && id <= kLastDefaultStream) {
+    throw Refusal{DriverCode::kNotPermitted};
+  }
   if (id == kPerThreadStream) return StreamOfThread(driver, context);
   if (id <= kLegacyStream) return Stream(context.device, id);
   const std::optional<StreamRecord> record = driver.streams.streams.Find(id);

@@ -16,9 +16,13 @@ namespace twinmmu::libcuda {
 // default stream of a thread, that.
 extern thread_local cuda_abi::CUstream default_stream __attribute__((tls_model("initial-exec")));
 
+// While this thread runs a function of the program that a stream called: the stream's context.
+extern thread_local Context* host_function_context __attribute__((tls_model("initial-exec")));
+
 // The stream that a handle names, for a call in `context`. One that does not exist is of the device
 // of the context; the simulator refuses it. A thread gets its default stream here. Throws
-// std::bad_alloc.
+// std::bad_alloc; and Refusal for a default stream where a stream called a function of the program,
+// which has no current context.
 Stream StreamOf(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
 // Whether there is one: the default streams always are.
 bool IsStream(const DriverState& driver, cuda_abi::CUstream stream);

@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "api/driver_error.h"
 #include "sim/libcuda/contexts.h"
 
 namespace twinmmu {
@@ -123,6 +124,11 @@ class Records {
  private:
   mutable std::shared_mutex mutex_;
   ById records_;
+};
+
+// Thrown where a stream cannot be used: because of a capture, or of who uses it.
+struct Refusal {
+  DriverCode code;
 };
 
 // 0 and 1 name the default stream of a context, and 2 that of the calling thread in it, which has a

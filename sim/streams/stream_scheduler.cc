@@ -345,8 +345,9 @@ bool StreamScheduler::RunOthers(const Queue& queue, const Queue& needed, Turn tu
   bool got_on = false;
   ForEachOnce([&](const Queue& other) {
     if (other == queue || !CanRun(*other)) return;
-    const bool unasked = other->items.front().work.needs_streams != nullptr && other != needed;
-    got_on |= RunFirst(other, unasked ? Turn::kUnasked : turn, lock) != Progress::kWaiting;
+    const bool waits = other->items.front().work.needs_streams != nullptr && other != needed;
+    const bool in_passing = waits && turn != Turn::kUnasked;
+    got_on |= RunFirst(other, in_passing ? Turn::kInPassing : turn, lock) != Progress::kWaiting;
   });
   return got_on;
 }

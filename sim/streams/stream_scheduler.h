@@ -42,7 +42,7 @@ enum class Turn {
   kAskedAfter,  // a query: no more than a query may take
   kWaitedFor,   // somebody waits for it
   kShared,      // the same, and other kernels are queued that it may wait for, or they for it
-  kUnasked,     // no call comes: as much as for a query
+  kUnasked,     // by the scheduler's thread, as no call comes: as much as for a query
   kInVain,      // nothing will bring what it waits for: it is to end
 };
 
@@ -151,8 +151,8 @@ class StreamScheduler {
   // before it.
   bool HasKernels() const { return kernels_ != 0; }
 
-  // Whether a wait is queued.
-  bool HasWaits() const { return waits_ != 0; }
+  // Whether what is queued runs without a call, too.
+  bool HasThread() const { return has_thread_; }
 
   Queue MakeQueue(DeviceOrdinal device) const;
   // While one lives, what its thread submits is one operation for a driver: only the first takes
@@ -276,6 +276,7 @@ class StreamScheduler {
   std::condition_variable progress_;
   std::condition_variable wakes_thread_;
   std::unique_ptr<std::thread> thread_;
+  std::atomic<bool> has_thread_ = false;
   bool stopped_ = false;
   std::mt19937_64 random_;
   uint64_t last_number_ = 0;

@@ -28,7 +28,9 @@ void StreamScheduler::Stop() {
   {
     const Lock lock(mutex_);
     stopped_ = true;
+    has_thread_ = false;
   }
+  progress_.notify_all();
   wakes_thread_.notify_all();
   if (thread_ != nullptr) thread_->join();
   thread_ = nullptr;
@@ -49,6 +51,7 @@ void StreamScheduler::StartThread() {
       const absl::Cleanup replace = [this] { ReplaceThread(); };
       RunThread();
     });
+    has_thread_ = true;
   } catch (const std::system_error&) {
     // Then kernels run in calls only.
   } catch (const std::bad_alloc&) {
@@ -62,6 +65,7 @@ void StreamScheduler::ReplaceThread() {
   if (stopped_) return;
   thread_->detach();
   thread_ = nullptr;
+  has_thread_ = false;
   StartThread();
 }
 

@@ -10,14 +10,13 @@
 namespace twinmmu {
 namespace {
 
-// Other calls may come with locks held that the function wants.
-bool MayCallBack(Turn turn) {
-  return turn == Turn::kWaitedFor || turn == Turn::kShared || turn == Turn::kUnasked;
+// Calls may come with locks held that the function wants.
+bool MayCallBack(const StreamScheduler& scheduler, Turn turn) {
+  if (turn == Turn::kUnasked) return true;
+  return !scheduler.HasThread() && (turn == Turn::kWaitedFor || turn == Turn::kShared);
 }
 
 }  // namespace
-
-bool HostFunctions::AreDelayed() const { return state_.scheduler.HasWaits(); }
 
 // make_run(queue): what is to run in the order of the stream, without a call too.
 template <typename MakeRun>
@@ -44,7 +43,7 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
             function = std::move(function)](Turn turn) {
       const bool faulted = state.sticky_error.HasFault();
       if (faulted && !always) return Progress::kDone;
-      if (!MayCallBack(turn)) return Progress::kWaiting;
+      if (!MayCallBack(state.scheduler, turn)) return Progress::kWaiting;
       const coherence::Clocks clocks = state.order.Begin(order);
       state.others.HostWaited(clocks);  // it may tell anybody
       function(faulted ? GetDriverCode(state.sticky_error.Check(call)) : DriverCode::kSuccess);

@@ -15,18 +15,17 @@ namespace twinmmu {
 class SimulatedStreams;
 struct SimulatorState;
 
-// For streams that wait for words of memory: what is behind a wait cannot be called before the call
-// returns that asks for it, as the program may end the wait only then.
+// As a driver calls them: one at a time, by a thread of its own, whatever locks the program's
+// threads hold. (A call that waits for the stream calls them where that thread could not be
+// started.)
 class HostFunctions {
  public:
   // Both must outlive this object.
   HostFunctions(SimulatorState* state, SimulatedStreams* streams)
       : state_(*state), streams_(*streams) {}
 
-  // Whether some stream waits for a word of memory, or for a function.
-  bool AreDelayed() const;
-  // Calls `function`, which may not throw, in its turn: from a thread that nobody else uses, or
-  // from a call that waits for the stream. After a fault only if `always`, and with its code.
+  // Calls `function`, which may not throw, in its turn. After a fault only if `always`, and with
+  // its code.
   absl::Status Submit(const char* call, Stream stream, std::function<void(DriverCode)> function,
                       bool always = false);
 

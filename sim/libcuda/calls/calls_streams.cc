@@ -117,6 +117,12 @@ absl::StatusOr<bool> IsDone(DriverState& driver, const Context& context, CUstrea
   return done;
 }
 
+// In a function that a stream called, of a call that would wait.
+DriverCode WouldHang(const CallSite& site) {
+  return Misused(site, DiagnosticKind::kCallInHostFunction, DriverCode::kNotPermitted,
+                 "what it waits for may wait for the function, which hangs a driver");
+}
+
 CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
   return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
     const Captured captured = IsShared(driver, event)
@@ -254,9 +260,14 @@ extern "C" CUresult cuStreamQuery(CUstream stream) {
 TWINMMU_OF_THREAD(cuStreamQuery_ptsz, cuStreamQuery, (CUstream stream), OfThread(stream))
 
 extern "C" CUresult cuStreamSynchronize(CUstream stream) {
-  return EnterOnStream(TWINMMU_HERE, stream, [&](DriverState& driver, Context& context) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
+    if (host_function_context != nullptr) {
+      const absl::StatusOr<bool> done = IsDone(driver, context, stream);
+      return ToResult(done.ok() && !*done ? WouldHang(site) : GetDriverCode(done.status()));
+    }
     const bool is_legacy = ToNumber(stream) <= kLegacyStream;
     return ToResult(driver.executor.SynchronizeStream(
         is_legacy ? OrderedStreamOf(driver, context, stream) : StreamOf(driver, context, stream)));
@@ -265,10 +276,9 @@ extern "C" CUresult cuStreamSynchronize(CUstream stream) {
 TWINMMU_OF_THREAD(cuStreamSynchronize_ptsz, cuStreamSynchronize, (CUstream stream),
                   OfThread(stream))
 
-// A host function runs when all work before it is done: here before the call returns, which is one
-// of the moments at which a driver may run it; unless a stream waits for memory, which the program
-// may write after the call. Or else capture(driver, context) is its answer. `always`: after a fault
-// too, as a callback, which is told.
+// A thread of the library calls the function when all work before it is done. Or else
+// capture(driver, context) is the answer. `always`: after a fault too, as a callback, which is
+// told.
 template <typename Capture, typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
                    const Capture& capture, bool always, const Run& run) {
@@ -279,14 +289,12 @@ CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, 
     const Captured captured = capture(driver, context);
     if (captured.has_value()) return *captured;
     const Stream to = WorkOf(driver, context, stream);
-    HostFunctions& functions = driver.simulator->host_functions();
-    if (functions.AreDelayed()) {
-      return ToResult(functions.Submit(
-          site.name(), to,
-          [site, run](DriverCode code) { CallBack(site, [&] { run(ToResult(code)); }); }, always));
-    }
-    const absl::Status done = driver.executor.SynchronizeStream(to);
-    return done.ok() ? ToResult(CallBack(site, [&] { run(CUDA_SUCCESS); })) : ToResult(done);
+    return ToResult(driver.simulator->host_functions().Submit(
+        site.name(), to,
+        [site, run, context = &context](DriverCode code) {
+          CallHostFunction(site, context, [&] { run(ToResult(code)); });
+        },
+        always));
   });
 }
 
@@ -385,9 +393,14 @@ extern "C" CUresult cuEventQuery(CUevent event) {
 }
 
 extern "C" CUresult cuEventSynchronize(CUevent event) {
-  return EnterWithHandle(TWINMMU_HERE, event, {}, [&](DriverState& driver, Context& context) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterWithHandle(site, event, {}, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, event);
     if (refused.has_value()) return *refused;
+    if (host_function_context != nullptr) {
+      const absl::StatusOr<bool> done = driver.executor.QueryEvent(EventOf(driver, context, event));
+      return ToResult(done.ok() && !*done ? WouldHang(site) : GetDriverCode(done.status()));
+    }
     return ToResult(SynchronizeEvent(driver, EventOf(driver, context, event)));
   });
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "api/record/diagnostic_event.h"
@@ -24,6 +26,27 @@ bool OnlyAsks(const CallSite& site) { return std::strstr(site.name(), "Get") != 
 // "cuMemAlloc: size is 0": the last error of the thread, cut to this. No string, which would have
 // to be destroyed with the thread.
 thread_local char last_words[400];
+
+// What a function that a stream called may call, beside what needs no driver: what is asked of a
+// stream or an event that was made, and given to one. Source: an H200 with driver 580.159, which
+// refuses all else, with some calls of each kind.
+bool MayBeCalledByHostFunctions(absl::string_view call) {
+  constexpr absl::string_view kOfStreams[] = {
+      "cuEventElapsedTime", "cuEventQuery",  "cuEventRecord", "cuEventSynchronize",
+      "cuGraphLaunch",      "cuGraphUpload", "cuLaunch",      "cuStreamAddCallback",
+      "cuStreamBatch",      "cuStreamGet",   "cuStreamQuery", "cuStreamSynchronize",
+      "cuStreamWait",       "cuStreamWrite",
+  };
+  const bool of_streams =
+      std::any_of(std::begin(kOfStreams), std::end(kOfStreams),
+                  [&](absl::string_view beginning) { return absl::StartsWith(call, beginning); });
+  return of_streams || absl::StrContains(call, "Async");
+}
+
+DriverCode AdmitInHostFunction(const CallSite& site) {
+  if (MayBeCalledByHostFunctions(site.name())) return DriverCode::kSuccess;
+  return Misused(site, DiagnosticKind::kCallInHostFunction, DriverCode::kNotPermitted);
+}
 
 // The process is locked: see cuCheckpointProcessLock. Calls of a thread without a context, and
 // those that ask for devices, go on. Source: an H100 with driver 580.159, with one call of each.
@@ -83,6 +106,10 @@ std::optional<EventRecord> FindEvent(const CallSite& site, DriverState& driver,
 }
 
 DriverCode CurrentContext(const CallSite& site, Context** context) {
+  if (ABSL_PREDICT_FALSE(host_function_context != nullptr)) {
+    *context = host_function_context;
+    return DriverCode::kSuccess;
+  }
   const std::vector<StackedContext>& stack = ContextStack();
   if (ABSL_PREDICT_FALSE(stack.empty())) {
     return Misused(site, DiagnosticKind::kNoCurrentContext, DriverCode::kInvalidContext);
@@ -144,6 +171,10 @@ DriverCode Admit(const CallSite& site, DriverState** driver) {
   }
   if (ABSL_PREDICT_FALSE(kSymbols[site.symbol].version > process.driver_version())) {
     return Misused(site, DiagnosticKind::kUnsupportedByProfile, DriverCode::kNotSupported);
+  }
+  if (ABSL_PREDICT_FALSE(host_function_context != nullptr)) {
+    const DriverCode may = AdmitInHostFunction(site);
+    if (may != DriverCode::kSuccess) return may;
   }
   if (ABSL_PREDICT_FALSE(Checkpoints::Get().HoldsCalls())) HoldWhileLocked(site);
   if (ABSL_PREDICT_FALSE((*driver)->captures.MayMatter())) return AdmitCaptured(site, **driver);

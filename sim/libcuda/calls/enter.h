@@ -84,8 +84,8 @@ DriverCode CurrentContext(const CallSite& site, Context** context);
 // The context that a parameter names, or the current one where it is null: if it is alive.
 DriverCode FindAlive(const CallSite& site, DriverState& driver, cuda_abi::CUcontext handle,
                      Context** context);
-// While streams are captured: throws CaptureRefusal for work that is given to one, or that such
-// streams would wait for, which makes the capture invalid.
+// While streams are captured: throws Refusal for work that is given to one, or that such streams
+// would wait for, which makes the capture invalid.
 [[gnu::cold]] void RefuseUncaptured(DriverState& driver, const Context& context,
                                     cuda_abi::CUstream stream);
 inline void CheckUncaptured(DriverState& driver, const Context& context,
@@ -185,6 +185,19 @@ template <typename Function>
 DriverCode CallBack(const CallSite& site, const Function& function) {
   return CallBack(function) ? DriverCode::kSuccess
                             : Misused(site, DiagnosticKind::kCallbackThrew, DriverCode::kUnknown);
+}
+
+// Calls a function of the program that a stream of `context` came to. It may throw, which the
+// report says, and end its thread.
+template <typename Function>
+void CallHostFunction(const CallSite& site, Context* context, const Function& function) {
+  struct Scope {
+    explicit Scope(Context* context) { host_function_context = context; }
+    ~Scope() { host_function_context = nullptr; }
+  } scope(context);
+  if (CallBack(function)) return;
+  Process::Get().report().Resume(kCallOf[site.symbol], site.caller);
+  Misused(site, DiagnosticKind::kCallbackThrew, DriverCode::kUnknown);
 }
 
 }  // namespace twinmmu::libcuda

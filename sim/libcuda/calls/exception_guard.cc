@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "sim/libcuda/streams.h"
+
 namespace twinmmu::libcuda {
 namespace {
 
@@ -28,7 +30,7 @@ DriverCode CodeOfThrown() {
     return DriverCode::kOutOfMemory;
   } catch (const std::system_error&) {
     return DriverCode::kOperatingSystem;
-  } catch (const CaptureRefusal& refusal) {
+  } catch (const Refusal& refusal) {
     return refusal.code;
   } catch (...) {
     return DriverCode::kUnknown;

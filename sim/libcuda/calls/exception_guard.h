@@ -10,11 +10,6 @@
 
 namespace twinmmu::libcuda {
 
-// Thrown where work cannot be given to a stream because of a capture.
-struct CaptureRefusal {
-  DriverCode code;
-};
-
 // The error that the exception in flight stands for; to be called where it was caught. No memory:
 // OUT_OF_MEMORY. What the host refused: OPERATING_SYSTEM. All else: UNKNOWN.
 [[gnu::cold]] DriverCode CodeOfThrown();

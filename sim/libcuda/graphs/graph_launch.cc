@@ -211,16 +211,11 @@ class GraphLaunch {
 
   // As cuLaunchHostFunc does.
   CUresult GiveWork(const HostWork& work, Stream stream) {
-    HostFunctions& functions = driver_.simulator->host_functions();
-    if (functions.AreDelayed()) {
-      const auto call = [site = site_, call = work.call](DriverCode) {
-        CallBack(site, [&] { call.fn(call.userData); });
-      };
-      return ToResult(functions.Submit(site_.name(), stream, call));
-    }
-    const absl::Status done = driver_.executor.SynchronizeStream(stream);
-    if (!done.ok()) return ToResult(done);
-    return ToResult(CallBack(site_, [&] { work.call.fn(work.call.userData); }));
+    Context* const context = &driver_.contexts.Primary(stream.device());
+    const auto call = [site = site_, context, call = work.call](DriverCode) {
+      CallHostFunction(site, context, [&] { call.fn(call.userData); });
+    };
+    return ToResult(driver_.simulator->host_functions().Submit(site_.name(), stream, call));
   }
 
   CUresult GiveWork(const ChildWork& work, Stream stream) {

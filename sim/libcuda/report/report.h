@@ -75,6 +75,13 @@ class Report {
     thread.row->call.store(call + 1, std::memory_order_relaxed);
     Increment(thread, CountsOf(thread)[call].calls);
   }
+  // What this thread tells from now on is about a call that was made there, earlier.
+  void Resume(size_t call, const void* return_address) {
+    Thread& thread = thread_;
+    if (thread.generation != generation_.load(std::memory_order_relaxed)) Enter(thread);
+    thread.call = call;
+    caller_of_call = return_address;
+  }
   // Where the program made the call that runs in this thread, or its last one; null: it made none.
   static const void* Caller() { return AddressOf(caller_of_call); }
   void End(bool failed) {

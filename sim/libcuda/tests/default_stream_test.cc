@@ -160,6 +160,7 @@ TEST_F(DefaultStreamTest, CallsFunctionsBehindTheWorkOfAnOrdinaryStream) {
   EXPECT_EQ(cuLaunchHostFunc(
                 nullptr, [](void* argument) { *static_cast<bool*>(argument) = true; }, &called),
             CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
   EXPECT_TRUE(called);
   EXPECT_EQ(ReadBesides(), 2);
   EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_SUCCESS);

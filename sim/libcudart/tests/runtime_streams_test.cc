@@ -137,6 +137,17 @@ TEST_F(RuntimeStreams, CallAFunctionOfTheHostWithWhatTheyHaveDone) {
   EXPECT_EQ(cudaStreamAddCallback(stream_, nullptr, &told, 0), cudaErrorInvalidValue);
 }
 
+TEST_F(RuntimeStreams, ACallbackMayAllocateNothing) {
+  cudaError_t result = cudaSuccess;
+  const cudaStreamCallback_t allocate = [](cudaStream_t, cudaError_t, void* argument) {
+    void* memory = nullptr;
+    *static_cast<cudaError_t*>(argument) = cudaMalloc(&memory, 64);
+  };
+  EXPECT_EQ(cudaStreamAddCallback(stream_, allocate, &result, 0), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(static_cast<int>(result), 800);  // cudaErrorNotPermitted
+}
+
 // --- Captures
 
 TEST_F(RuntimeStreams, SayWhetherTheyAreCaptured) {

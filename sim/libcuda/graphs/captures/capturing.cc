@@ -271,7 +271,7 @@ Captured RefuseTimeOf(DriverState& driver, CUevent event) {
 
 void RefuseUncaptured(DriverState& driver, const Context& context, CUstream stream) {
   const Captured refused = RefuseCaptured(driver, context, stream);
-  if (refused.has_value()) throw CaptureRefusal{static_cast<DriverCode>(*refused)};
+  if (refused.has_value()) throw Refusal{static_cast<DriverCode>(*refused)};
 }
 
 Captured RefuseCaptured(DriverState& driver, const Context& context, CUstream given,
