@@ -389,6 +389,7 @@ set(twinmmu_sim_sources
   sim/state/call_history.cc
   sim/state/pooled_order.cc
   sim/state/simulator_state.cc
+  sim/streams/host_thread.cc
   sim/streams/operation_order.cc
   sim/streams/process_races.cc
   sim/streams/stream_clocks.cc

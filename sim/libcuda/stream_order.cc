@@ -51,6 +51,7 @@ std::optional<uint64_t> MakeStreamOf(DriverState& driver, const Context& context
 void End(DriverState& driver, const Context& context, uint64_t stream) {
   const Stream ending(context.device, stream);
   try {
+    if (!driver.streams.streams.Find(stream).has_value()) return;
     uint64_t ended = driver.streams.of_threads.Find(context, kEnded);
     if (ended == 0) ended = MakeStreamOf(driver, context, kEnded).value_or(0);
     if (ended != 0) Order(driver, Stream(context.device, ended), ending);
@@ -66,19 +67,19 @@ void EndStreamsOfThread(void*) {
   if (driver == nullptr || process.IsForked()) return;
   for (const auto& [context, stream] :
        driver->streams.of_threads.Take(std::this_thread::get_id())) {
-    if (driver->streams.streams.Find(stream).has_value()) End(*driver, *context, stream);
+    End(*driver, *context, stream);
   }
 }
 
 // Not of the thread that leaves main: it may make calls until the process has ended.
 void CallAtEndOfThread() {
-  static const pthread_key_t key = [] {
+  static const std::optional<pthread_key_t> key = []() -> std::optional<pthread_key_t> {
     pthread_key_t made = 0;
-    pthread_key_create(&made, EndStreamsOfThread);
+    if (pthread_key_create(&made, EndStreamsOfThread) != 0) return std::nullopt;
     return made;
   }();
   static char any = 0;
-  pthread_setspecific(key, &any);
+  if (key.has_value()) pthread_setspecific(*key, &any);
 }
 
 Stream StreamOfThread(DriverState& driver, const Context& context) {
@@ -96,11 +97,14 @@ Stream StreamOfThread(DriverState& driver, const Context& context) {
 thread_local CUstream default_stream = nullptr;
 thread_local Context* host_function_context = nullptr;
 
+void CheckDefaultStream(CUstream stream) {
+  const bool is_default = ToNumber(stream) <= kLastDefaultStream;
+  if (is_default && host_function_context != nullptr) throw Refusal{DriverCode::kNotPermitted};
+}
+
 Stream StreamOf(DriverState& driver, const Context& context, CUstream stream) {
   const uint64_t id = ToNumber(stream);
-  if (host_function_context != nullptr && id <= kLastDefaultStream) {
-    throw Refusal{DriverCode::kNotPermitted};
-  }
+  CheckDefaultStream(stream);
   if (id == kPerThreadStream) return StreamOfThread(driver, context);
   if (id <= kLegacyStream) return Stream(context.device, id);
   const std::optional<StreamRecord> record = driver.streams.streams.Find(id);

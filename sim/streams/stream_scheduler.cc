@@ -70,6 +70,7 @@ StreamScheduler::Point StreamScheduler::Push(const Queue& queue, std::list<Item>
     ++kernels_;
   }
   if (item.front().work.needs_streams) ++waits_;
+  if (item.front().work.calls_program) ++functions_;
   if (item.front().work.takes_room) ++queue->taking_room;
   queue->items.splice(queue->items.end(), item);
   ++pending_;
@@ -274,6 +275,7 @@ void StreamScheduler::EndTurn(const Queue& queue, Progress progress) {
       --waits_;
       wait_ended_ = true;
     }
+    if (done.front().work.calls_program) --functions_;
     if (done.front().work.takes_room) --queue->taking_room;
     if (queue->items.empty()) busy_.erase(std::find(busy_.begin(), busy_.end(), queue));
     if (busy_.empty()) wait_ended_ = false;
@@ -345,9 +347,8 @@ bool StreamScheduler::RunOthers(const Queue& queue, const Queue& needed, Turn tu
   bool got_on = false;
   ForEachOnce([&](const Queue& other) {
     if (other == queue || !CanRun(*other)) return;
-    const bool waits = other->items.front().work.needs_streams != nullptr && other != needed;
-    const bool in_passing = waits && turn != Turn::kUnasked;
-    got_on |= RunFirst(other, in_passing ? Turn::kInPassing : turn, lock) != Progress::kWaiting;
+    const bool unasked = other->items.front().work.needs_streams != nullptr && other != needed;
+    got_on |= RunFirst(other, unasked ? Turn::kUnasked : turn, lock) != Progress::kWaiting;
   });
   return got_on;
 }
@@ -370,7 +371,8 @@ bool StreamScheduler::IsInVain() const {
     if (!IsDone(first.after)) continue;
     if (!first.work.needs_streams || !first.work.needs_streams()) return false;
   }
-  return ThreadsOfProcess() == (thread_ == nullptr ? 1 : 2);
+  const size_t own = static_cast<size_t>(other_threads_.load()) + (thread_ == nullptr ? 0 : 1);
+  return ThreadsOfProcess() == 1 + own;
 }
 
 void StreamScheduler::WaitFor(const Point& point, Lock& lock) {

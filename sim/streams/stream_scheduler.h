@@ -42,7 +42,7 @@ enum class Turn {
   kAskedAfter,  // a query: no more than a query may take
   kWaitedFor,   // somebody waits for it
   kShared,      // the same, and other kernels are queued that it may wait for, or they for it
-  kUnasked,     // by the scheduler's thread, as no call comes: as much as for a query
+  kUnasked,     // no call comes: as much as for a query
   kInVain,      // nothing will bring what it waits for: it is to end
 };
 
@@ -66,8 +66,9 @@ enum class Progress {
 // done by the CPU. So whoever waits for one gives all others that can run their turns, too,
 // whatever the policy; calls that ask or wait for other work give a little turn to each kernel that
 // has begun, with kDeferred also to those that were passed over kPatience times; and if no call
-// comes for a while, a thread gives turns as long as kernels are queued. It is started when a call
-// leaves a kernel queued, and lives until Stop. There is no other thread here.
+// comes for a while, a thread gives turns as long as kernels are queued; at once where a function
+// of the program is queued. It is started when a call leaves a kernel queued, and lives until Stop.
+// There is no other thread here.
 //
 // A wait for a word of memory is as a kernel that polls, but its turns cost next to nothing, so the
 // thread gives them without waiting for calls to stay away; and when one has ended, it sees to what
@@ -123,6 +124,8 @@ class StreamScheduler {
     // queues can end it. Takes no lock.
     std::function<bool()> needs_streams = nullptr;
     bool takes_room = true;  // if not, a full queue takes it all the same
+    // A function of the program is called: what is ahead gets turns without a call, at once.
+    bool calls_program = false;
     // Of a kernel: whether it has used a mapping, by its id. Takes no lock of an Mmu.
     std::function<bool(uint32_t mapping)> has_used = nullptr;
     // Of a kernel: whether a kernel behind it may start early. Takes no lock.
@@ -151,8 +154,10 @@ class StreamScheduler {
   // before it.
   bool HasKernels() const { return kernels_ != 0; }
 
-  // Whether what is queued runs without a call, too.
-  bool HasThread() const { return has_thread_; }
+  // What is not work of a queue got on, which may let some of that go on. Takes the lock.
+  void Wake();
+  // The library has so many more threads, or fewer, that make no calls of their own accord.
+  void AddThreads(int change) { other_threads_ += change; }
 
   Queue MakeQueue(DeviceOrdinal device) const;
   // While one lives, what its thread submits is one operation for a driver: only the first takes
@@ -270,13 +275,14 @@ class StreamScheduler {
   std::atomic<size_t> pending_ = 0;
   std::atomic<size_t> kernels_ = 0;  // that are queued; waits, too
   std::atomic<size_t> waits_ = 0;    // among them
-  uint64_t ended_ = 0;               // items that were done
-  bool wait_ended_ = false;          // since the queues were empty: the CPU may look for the rest
-  mutable std::mutex mutex_;         // guards what follows, and the state of all queues
+  std::atomic<int> other_threads_ = 0;
+  size_t functions_ = 0;      // of the program, that are queued
+  uint64_t ended_ = 0;        // items that were done
+  bool wait_ended_ = false;   // since the queues were empty: the CPU may look for the rest
+  mutable std::mutex mutex_;  // guards what follows, and the state of all queues
   std::condition_variable progress_;
   std::condition_variable wakes_thread_;
   std::unique_ptr<std::thread> thread_;
-  std::atomic<bool> has_thread_ = false;
   bool stopped_ = false;
   std::mt19937_64 random_;
   uint64_t last_number_ = 0;

@@ -28,12 +28,16 @@ void StreamScheduler::Stop() {
   {
     const Lock lock(mutex_);
     stopped_ = true;
-    has_thread_ = false;
   }
-  progress_.notify_all();
   wakes_thread_.notify_all();
   if (thread_ != nullptr) thread_->join();
   thread_ = nullptr;
+}
+
+void StreamScheduler::Wake() {
+  const Lock lock(mutex_);
+  progress_.notify_all();
+  wakes_thread_.notify_all();
 }
 
 void StreamScheduler::StartThread() {
@@ -51,7 +55,6 @@ void StreamScheduler::StartThread() {
       const absl::Cleanup replace = [this] { ReplaceThread(); };
       RunThread();
     });
-    has_thread_ = true;
   } catch (const std::system_error&) {
     // Then kernels run in calls only.
   } catch (const std::bad_alloc&) {
@@ -65,7 +68,6 @@ void StreamScheduler::ReplaceThread() {
   if (stopped_) return;
   thread_->detach();
   thread_ = nullptr;
-  has_thread_ = false;
   StartThread();
 }
 
@@ -79,16 +81,17 @@ void StreamScheduler::RunThread() {
     uint64_t seen = calls_;
     const auto quiet = std::chrono::steady_clock::now() + kQuiet;
     Rest rest;
-    while (!stopped_ && std::chrono::steady_clock::now() < quiet) {
+    while (!stopped_ && functions_ == 0 && std::chrono::steady_clock::now() < quiet) {
       if (waits_ == 0) {
-        wakes_thread_.wait_until(lock, quiet, [&] { return stopped_ || waits_ != 0; });
+        wakes_thread_.wait_until(lock, quiet,
+                                 [&] { return stopped_ || waits_ != 0 || functions_ != 0; });
       } else if (RunWaits(lock)) {
         rest = Rest();
       } else {
         rest.Take(wakes_thread_, lock, Rest::kOfWaits);
       }
     }
-    while (!stopped_ && pending_ != 0 && calls_ == seen) {
+    while (!stopped_ && pending_ != 0 && (calls_ == seen || functions_ != 0)) {
       const bool got_on = RunOthers(nullptr, nullptr, Turn::kUnasked, lock);
       seen = calls_;
       // Where nothing got anywhere it is the CPU's turn, or that of a call that runs something.

@@ -1,8 +1,10 @@
 #include "sim/calls/executor/host_functions.h"
 
 #include <cstdint>
+#include <new>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/calls/executor/simulated_streams.h"
 #include "sim/diagnostics/call_record.h"
 #include "sim/state/simulator_state.h"
@@ -10,17 +12,27 @@
 namespace twinmmu {
 namespace {
 
-// Calls may come with locks held that the function wants.
-bool MayCallBack(const StreamScheduler& scheduler, Turn turn) {
-  if (turn == Turn::kUnasked) return true;
-  return !scheduler.HasThread() && (turn == Turn::kWaitedFor || turn == Turn::kShared);
+// What the function does comes after that, and so may what others do: it may tell anybody.
+void TellHost(SimulatorState& state, const SimulatedStreams::Point& over) {
+  state.order.HostWaited(over.moment);
+  try {
+    state.clocks.HostWaited(over.clock);
+  } catch (const std::bad_alloc&) {
+    // Then the program is told that it did not wait.
+  }
 }
 
 }  // namespace
 
+HostFunctions::HostFunctions(SimulatorState* state, SimulatedStreams* streams)
+    : state_(*state),
+      streams_(*streams),
+      thread_(std::make_shared<HostThread>(&state->scheduler)) {}
+
 // make_run(queue): what is to run in the order of the stream, without a call too.
 template <typename MakeRun>
-absl::Status HostFunctions::SubmitRun(const char* call, Stream stream, const MakeRun& make_run) {
+absl::Status HostFunctions::SubmitRun(const char* call, Stream stream, bool calls_program,
+                                      const MakeRun& make_run) {
   return guard_.Guard(call, [&]() -> absl::Status {
     SimulatedStreams::Queue queue;
     const absl::Status known = streams_.CheckStream(call, stream, &queue);
@@ -29,6 +41,7 @@ absl::Status HostFunctions::SubmitRun(const char* call, Stream stream, const Mak
     work.stream = stream;
     work.call_id = RecordCall(state_, call);
     work.kernel = true;
+    work.calls_program = calls_program;
     work.needs_streams = [] { return false; };
     work.run = make_run(queue);
     state_.scheduler.Submit(queue->work, std::move(work));
@@ -38,23 +51,30 @@ absl::Status HostFunctions::SubmitRun(const char* call, Stream stream, const Mak
 
 absl::Status HostFunctions::Submit(const char* call, Stream stream,
                                    std::function<void(DriverCode)> function, bool always) {
-  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue& queue) {
-    return [&state = state_, order = state_.order.Submit(queue->order), call, always,
-            function = std::move(function)](Turn turn) {
-      const bool faulted = state.sticky_error.HasFault();
-      if (faulted && !always) return Progress::kDone;
-      if (!MayCallBack(state.scheduler, turn)) return Progress::kWaiting;
-      const coherence::Clocks clocks = state.order.Begin(order);
-      state.others.HostWaited(clocks);  // it may tell anybody
-      function(faulted ? GetDriverCode(state.sticky_error.Check(call)) : DriverCode::kSuccess);
-      state.order.End(order, clocks);
-      return Progress::kDone;
+  return SubmitRun(call, stream, true, [&](const SimulatedStreams::Queue& queue) {
+    const SimulatedStreams::Point before = streams_.RecordOrder(queue);
+    const auto in_thread = std::make_shared<HostThread::Call>(
+        [&state = state_, before, order = state_.order.Submit(queue->order), call, always,
+         function = std::move(function)] {
+          const bool faulted = state.sticky_error.HasFault();
+          if (faulted && !always) return;
+          const coherence::Clocks clocks = state.order.Begin(order);
+          // The thread may end in the function.
+          const absl::Cleanup end = [&] { state.order.End(order, clocks); };
+          TellHost(state, before);
+          state.others.HostWaited(clocks);
+          function(faulted ? GetDriverCode(state.sticky_error.Check(call)) : DriverCode::kSuccess);
+        });
+    return [&state = state_, thread = thread_, in_thread, always, given = false](Turn) mutable {
+      if (!given && !always && state.sticky_error.HasFault()) return Progress::kDone;
+      if (!std::exchange(given, true)) thread->Give(in_thread);
+      return in_thread->is_done() ? Progress::kDone : Progress::kWaiting;
     };
   });
 }
 
 absl::Status HostFunctions::Mark(const char* call, Stream stream, std::function<void()> task) {
-  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue& queue) {
+  return SubmitRun(call, stream, false, [&](const SimulatedStreams::Queue& queue) {
     return [&state = state_, before = state_.order.Record(queue->order),
             task = std::move(task)](Turn) {
       if (state.sticky_error.HasFault()) return Progress::kDone;
@@ -66,7 +86,7 @@ absl::Status HostFunctions::Mark(const char* call, Stream stream, std::function<
 }
 
 absl::Status HostFunctions::Await(const char* call, Stream stream, std::function<bool()> is_over) {
-  return SubmitRun(call, stream, [&](const SimulatedStreams::Queue& queue) {
+  return SubmitRun(call, stream, false, [&](const SimulatedStreams::Queue& queue) {
     return [&state = state_, order = state_.order.Submit(queue->order), device = stream.device(),
             is_over = std::move(is_over)](Turn) {
       if (state.sticky_error.HasFault()) return Progress::kDone;

@@ -4,25 +4,28 @@
 #define TWINMMU_SIM_CALLS_EXECUTOR_HOST_FUNCTIONS_H_
 
 #include <functional>
+#include <memory>
 
 #include "absl/status/status.h"
 #include "api/driver_error.h"
 #include "api/executor.h"
 #include "sim/base/call_guard.h"
+#include "sim/streams/host_thread.h"
 
 namespace twinmmu {
 
 class SimulatedStreams;
 struct SimulatorState;
 
-// As a driver calls them: one at a time, by a thread of its own, whatever locks the program's
-// threads hold. (A call that waits for the stream calls them where that thread could not be
-// started.)
+// As a driver calls them: one at a time, by a thread that does nothing else, whatever locks the
+// program's threads hold.
 class HostFunctions {
  public:
   // Both must outlive this object.
-  HostFunctions(SimulatorState* state, SimulatedStreams* streams)
-      : state_(*state), streams_(*streams) {}
+  HostFunctions(SimulatorState* state, SimulatedStreams* streams);
+  ~HostFunctions() { thread_->Stop(); }
+  HostFunctions(const HostFunctions&) = delete;
+  HostFunctions& operator=(const HostFunctions&) = delete;
 
   // Calls `function`, which may not throw, in its turn. After a fault only if `always`, and with
   // its code.
@@ -42,10 +45,12 @@ class HostFunctions {
 
  private:
   template <typename MakeRun>
-  absl::Status SubmitRun(const char* call, Stream stream, const MakeRun& make_run);
+  absl::Status SubmitRun(const char* call, Stream stream, bool calls_program,
+                         const MakeRun& make_run);
 
   SimulatorState& state_;
   SimulatedStreams& streams_;
+  const std::shared_ptr<HostThread> thread_;
   const CallGuard guard_;
 };
 

@@ -23,8 +23,8 @@ namespace twinmmu {
 
 struct SimulatorState;
 
-// Streams 0, 1 and 2 of a device are one, its default stream. (2 is that of the calling thread: for
-// one thread there is no difference.)
+// Streams 0, 1 and 2 of a device are one, its default stream. (2 is that of the calling thread;
+// which is another one for each, sim/libcuda sees to.)
 class SimulatedStreams {
  public:
   // Of a stream: what runs, and what was promised about its order.

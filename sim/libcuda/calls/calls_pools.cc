@@ -93,6 +93,10 @@ absl::Status FreeOnStream(DriverState& driver, Stream stream, DeviceAddress addr
   }
   const auto linear = driver.simulator->linear().Find(address);
   if (!linear.ok() || linear->kind != LinearKind::kDevice) return pools.Free(stream, address);
+  if (host_function_context != nullptr) {  // which waits for the device
+    return MakeDriverStatus({DriverCode::kNotPermitted, ErrorOrigin::kSimulator, "cuMemFreeAsync"},
+                            "a function that a stream called frees memory of cuMemAlloc");
+  }
   const absl::Status freed = driver.simulator->linear().Free(address);
   if (freed.ok()) driver.report.RemoveObject(ObjectKind::kMemory, address.value());
   return freed;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,7 @@ CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags
 // What is kept of a stream; of a default stream what holds for that.
 DriverCode FindStream(DriverState& driver, Context& context, CUstream stream,
                       StreamRecord* record) {
+  CheckDefaultStream(stream);
   if (ToNumber(stream) <= kLegacyStream) {
     const std::optional<StreamRecord> set =
         driver.streams.legacy_streams.Find(ToNumber(context.handle()));
@@ -117,10 +119,20 @@ absl::StatusOr<bool> IsDone(DriverState& driver, const Context& context, CUstrea
   return done;
 }
 
-// In a function that a stream called, of a call that would wait.
-DriverCode WouldHang(const CallSite& site) {
-  return Misused(site, DiagnosticKind::kCallInHostFunction, DriverCode::kNotPermitted,
-                 "what it waits for may wait for the function, which hangs a driver");
+// How long a function that a stream called may wait for what may wait for it.
+constexpr std::chrono::milliseconds kMostOfHostFunctions(1000);
+
+// The same as a wait, in such a function, which would hang: asks is_done() for a while.
+template <typename IsDone>
+CUresult WaitInHostFunction(const CallSite& site, const IsDone& is_done) {
+  const auto end = std::chrono::steady_clock::now() + kMostOfHostFunctions;
+  while (std::chrono::steady_clock::now() < end) {
+    const absl::StatusOr<bool> done = is_done();
+    if (!done.ok() || *done) return ToResult(done.status());
+    std::this_thread::yield();
+  }
+  return ToResult(Misused(site, DiagnosticKind::kCallInHostFunction, DriverCode::kNotPermitted,
+                          "what it waits for may wait for the function, which hangs a driver"));
 }
 
 CUresult RecordOn(const CallSite& site, CUevent event, CUstream stream) {
@@ -265,8 +277,7 @@ extern "C" CUresult cuStreamSynchronize(CUstream stream) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
     if (host_function_context != nullptr) {
-      const absl::StatusOr<bool> done = IsDone(driver, context, stream);
-      return ToResult(done.ok() && !*done ? WouldHang(site) : GetDriverCode(done.status()));
+      return WaitInHostFunction(site, [&] { return IsDone(driver, context, stream); });
     }
     const bool is_legacy = ToNumber(stream) <= kLegacyStream;
     return ToResult(driver.executor.SynchronizeStream(
@@ -398,8 +409,8 @@ extern "C" CUresult cuEventSynchronize(CUevent event) {
     const Captured refused = RefuseWaitFor(driver, event);
     if (refused.has_value()) return *refused;
     if (host_function_context != nullptr) {
-      const absl::StatusOr<bool> done = driver.executor.QueryEvent(EventOf(driver, context, event));
-      return ToResult(done.ok() && !*done ? WouldHang(site) : GetDriverCode(done.status()));
+      return WaitInHostFunction(
+          site, [&] { return QueryEvent(driver, EventOf(driver, context, event)); });
     }
     return ToResult(SynchronizeEvent(driver, EventOf(driver, context, event)));
   });

@@ -32,20 +32,14 @@ thread_local char last_words[400];
 // refuses all else, with some calls of each kind.
 bool MayBeCalledByHostFunctions(absl::string_view call) {
   constexpr absl::string_view kOfStreams[] = {
-      "cuEventElapsedTime", "cuEventQuery",  "cuEventRecord", "cuEventSynchronize",
-      "cuGraphLaunch",      "cuGraphUpload", "cuLaunch",      "cuStreamAddCallback",
-      "cuStreamBatch",      "cuStreamGet",   "cuStreamQuery", "cuStreamSynchronize",
-      "cuStreamWait",       "cuStreamWrite",
+      "cuEventElapsedTime", "cuEventQuery",        "cuEventRecord", "cuEventSynchronize",
+      "cuLaunch",           "cuStreamAddCallback", "cuStreamBatch", "cuStreamGet",
+      "cuStreamQuery",      "cuStreamSynchronize", "cuStreamWait",  "cuStreamWrite",
   };
   const bool of_streams =
       std::any_of(std::begin(kOfStreams), std::end(kOfStreams),
                   [&](absl::string_view beginning) { return absl::StartsWith(call, beginning); });
   return of_streams || absl::StrContains(call, "Async");
-}
-
-DriverCode AdmitInHostFunction(const CallSite& site) {
-  if (MayBeCalledByHostFunctions(site.name())) return DriverCode::kSuccess;
-  return Misused(site, DiagnosticKind::kCallInHostFunction, DriverCode::kNotPermitted);
 }
 
 // The process is locked: see cuCheckpointProcessLock. Calls of a thread without a context, and
@@ -57,6 +51,13 @@ void HoldWhileLocked(const CallSite& site) {
 }
 
 }  // namespace
+
+DriverCode AdmitInHostFunction(const CallSite& site) {
+  if (host_function_context == nullptr || MayBeCalledByHostFunctions(site.name())) {
+    return DriverCode::kSuccess;
+  }
+  return Misused(site, DiagnosticKind::kCallInHostFunction, DriverCode::kNotPermitted);
+}
 
 CUresult FailureOf(const absl::Status& status) {
   const absl::string_view words = status.message();
@@ -193,6 +194,11 @@ CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body) {
       result = ABSL_PREDICT_FALSE(injected.has_value()) ? ToResult(*injected) : body();
     } catch (const abi::__forced_unwind&) {
       throw;
+    } catch (const Refusal& refusal) {
+      const bool in_function = refusal.code == DriverCode::kNotPermitted;
+      if (in_function)
+        Misused(site, DiagnosticKind::kCallInHostFunction, refusal.code, "a default stream");
+      result = ToResult(refusal.code);
     } catch (...) {
       result = ToResult(CodeOfThrown());
     }

@@ -11,6 +11,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <utility>
 
 #include "absl/base/optimization.h"
 #include "absl/functional/function_ref.h"
@@ -116,6 +117,9 @@ CUresult FaultOf(const CallSite& site, DriverState& driver);
 // The same for calls that look at the stream first: INVALID_HANDLE after a fault, if there is none.
 CUresult FaultOn(const CallSite& site, DriverState& driver, cuda_abi::CUstream stream);
 
+// In a function that a stream called: NOT_PERMITTED for nearly all calls, which the report says.
+DriverCode AdmitInHostFunction(const CallSite& site);
+
 // Runs `body`, and counts the call. What it throws becomes an error. No template, which would be
 // compiled for each of the calls.
 CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body);
@@ -187,14 +191,25 @@ DriverCode CallBack(const CallSite& site, const Function& function) {
                             : Misused(site, DiagnosticKind::kCallbackThrew, DriverCode::kUnknown);
 }
 
-// Calls a function of the program that a stream of `context` came to. It may throw, which the
-// report says, and end its thread.
+// While this thread calls functions of the program for a stream, which belongs to `context` or to
+// another one of the same device.
+class HostFunctionScope {
+ public:
+  explicit HostFunctionScope(Context* context)
+      : before_(std::exchange(host_function_context, context)) {}
+  ~HostFunctionScope() { host_function_context = before_; }
+  HostFunctionScope(const HostFunctionScope&) = delete;
+  HostFunctionScope& operator=(const HostFunctionScope&) = delete;
+
+ private:
+  Context* const before_;
+};
+
+// Calls a function of the program for a stream. It may throw, which the report says, and end its
+// thread.
 template <typename Function>
 void CallHostFunction(const CallSite& site, Context* context, const Function& function) {
-  struct Scope {
-    explicit Scope(Context* context) { host_function_context = context; }
-    ~Scope() { host_function_context = nullptr; }
-  } scope(context);
+  const HostFunctionScope scope(context);
   if (CallBack(function)) return;
   Process::Get().report().Resume(kCallOf[site.symbol], site.caller);
   Misused(site, DiagnosticKind::kCallbackThrew, DriverCode::kUnknown);

@@ -4,6 +4,8 @@
 #ifndef TWINMMU_SIM_LIBCUDA_CALLS_OF_THREAD_H_
 #define TWINMMU_SIM_LIBCUDA_CALLS_OF_THREAD_H_
 
+#include <utility>
+
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/report/sites.h"
@@ -41,10 +43,13 @@ class PassedOn {
 // While a function without a stream is called: its work is for the stream of the thread.
 class OnStreamOfThread {
  public:
-  OnStreamOfThread() { default_stream = OfThread(nullptr); }
-  ~OnStreamOfThread() { default_stream = nullptr; }
+  OnStreamOfThread() : before_(std::exchange(default_stream, OfThread(nullptr))) {}
+  ~OnStreamOfThread() { default_stream = before_; }
   OnStreamOfThread(const OnStreamOfThread&) = delete;
   OnStreamOfThread& operator=(const OnStreamOfThread&) = delete;
+
+ private:
+  const cuda_abi::CUstream before_;
 };
 
 // As above, for a function without a stream.

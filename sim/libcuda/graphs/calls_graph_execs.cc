@@ -221,7 +221,10 @@ void GiveUp(const CallSite& site, DriverState& driver, GraphId holder) {
 // destroyed by another thread. Source: an H100 with driver 580.159.
 void GiveUpBehind(const CallSite& site, DriverState& driver, Stream stream, GraphId holder) {
   if (holder == 0) return;
-  const auto give_up = [site, &driver, holder](DriverCode) { GiveUp(site, driver, holder); };
+  const auto give_up = [site, &driver, stream, holder](DriverCode) {
+    const HostFunctionScope scope(&driver.contexts.Primary(stream.device()));
+    GiveUp(site, driver, holder);
+  };
   const absl::Status later =
       driver.simulator->host_functions().Submit(site.name(), stream, give_up, /*always=*/true);
   if (!later.ok()) GiveUp(site, driver, holder);

@@ -1,8 +1,14 @@
 // Functions that streams call: calls that hang a driver there are refused, and the report says so.
 
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "api/diagnostics.h"
@@ -16,17 +22,25 @@
 namespace twinmmu::libcuda {
 
 extern "C" {
+CUresult cuCheckpointProcessLock(int, void*);
 CUresult cuCtxSetCurrent(CUcontext);
 CUresult cuEventCreate(CUevent*, unsigned int);
 CUresult cuEventDestroy_v2(CUevent);
 CUresult cuEventRecord(CUevent, CUstream);
 CUresult cuEventSynchronize(CUevent);
 CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
+CUresult cuMemAllocAsync(CUdeviceptr*, size_t, CUstream);
+CUresult cuMemFreeAsync(CUdeviceptr, CUstream);
 CUresult cuMemFree_v2(CUdeviceptr);
+CUresult cuMemsetD8Async(CUdeviceptr, unsigned char, size_t, CUstream);
 CUresult cuLaunchHostFunc(CUstream, void (*)(void*), void*);
 CUresult cuStreamCreate(CUstream*, unsigned int);
 CUresult cuStreamDestroy_v2(CUstream);
+CUresult cuMemsetD8_v2(CUdeviceptr, unsigned char, size_t);
+CUresult cuStreamGetFlags(CUstream, unsigned int*);
 CUresult cuStreamSynchronize(CUstream);
+CUresult cuStreamWaitValue32_v2(CUstream, CUdeviceptr, uint32_t, unsigned int);
+CUresult cuStreamWriteValue32_v2(CUstream, CUdeviceptr, uint32_t, unsigned int);
 }
 
 namespace {
@@ -44,6 +58,14 @@ std::string Reported() {
   return words;
 }
 
+uint64_t CountOf(DiagnosticKind kind) {
+  const ReportMemory& memory = *Process::Get().report().memory();
+  const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
+  uint64_t count = 0;
+  for (const ReportedDiagnostic& found : report.diagnostics) count += found.kind == kind ? 1 : 0;
+  return count;
+}
+
 class CallsOfHostFunctionsTest : public testing::Test {
  protected:
   CallsOfHostFunctionsTest() {
@@ -53,8 +75,12 @@ class CallsOfHostFunctionsTest : public testing::Test {
     EXPECT_EQ(cuMemAlloc_v2(&memory_, 64), CUDA_SUCCESS);
     EXPECT_EQ(cuEventCreate(&event_, 0), CUDA_SUCCESS);
     EXPECT_EQ(cuStreamCreate(&stream_, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamCreate(&other_, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamCreate(&third_, 0), CUDA_SUCCESS);
   }
   ~CallsOfHostFunctionsTest() override {
+    EXPECT_EQ(cuStreamDestroy_v2(third_), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamDestroy_v2(other_), CUDA_SUCCESS);
     EXPECT_EQ(cuStreamDestroy_v2(stream_), CUDA_SUCCESS);
     EXPECT_EQ(cuEventDestroy_v2(event_), CUDA_SUCCESS);
     EXPECT_EQ(cuMemFree_v2(memory_), CUDA_SUCCESS);
@@ -80,6 +106,8 @@ class CallsOfHostFunctionsTest : public testing::Test {
   CUdeviceptr memory_ = 0;
   CUevent event_ = nullptr;
   CUstream stream_ = nullptr;
+  CUstream other_ = nullptr;
+  CUstream third_ = nullptr;
   std::function<CUresult()> call_;
   CUresult result_ = CUDA_SUCCESS;
 };
@@ -108,9 +136,68 @@ TEST_F(CallsOfHostFunctionsTest, WaitsForWhatIsDoneAreAllowed) {
   EXPECT_EQ(ResultOf([&] { return cuEventSynchronize(event_); }), CUDA_SUCCESS);
 }
 
+// It may have told the thread that frees the memory.
+TEST_F(CallsOfHostFunctionsTest, WhatIsAheadOfAFunctionIsOverForAllThreads) {
+  CUdeviceptr memory = 0;
+  std::atomic<bool> told{false};
+  EXPECT_EQ(cuMemAllocAsync(&memory, 64, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8Async(memory, 1, 64, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(
+      cuLaunchHostFunc(
+          stream_, [](void* tells) { *static_cast<std::atomic<bool>*>(tells) = true; }, &told),
+      CUDA_SUCCESS);
+  while (!told) std::this_thread::yield();
+  EXPECT_EQ(cuMemFreeAsync(memory, other_), CUDA_SUCCESS);
+  EXPECT_EQ(CountOf(DiagnosticKind::kUnorderedFreeInStream), 0u);
+}
+
 // They are of the current context, which there is none of.
 TEST_F(CallsOfHostFunctionsTest, DefaultStreamsAreGivenNoWork) {
   EXPECT_EQ(ResultOf([&] { return cuEventRecord(event_, nullptr); }), kNotPermitted);
+  EXPECT_THAT(Reported(), testing::HasSubstr("cuEventRecord"));
+  EXPECT_EQ(ResultOf([&] {
+              unsigned int flags = 0;
+              return cuStreamGetFlags(nullptr, &flags);
+            }),
+            kNotPermitted);
+}
+
+// As it waits for the device.
+TEST_F(CallsOfHostFunctionsTest, MemoryOfTheDeviceIsNotFreedInStreamOrder) {
+  EXPECT_EQ(ResultOf([&] { return cuMemFreeAsync(memory_, other_); }), kNotPermitted);
+}
+
+TEST_F(CallsOfHostFunctionsTest, ProcessesAreNotLocked) {
+  EXPECT_EQ(ResultOf([] { return cuCheckpointProcessLock(getpid(), nullptr); }), kNotPermitted);
+}
+
+TEST_F(CallsOfHostFunctionsTest, AWaitForAnotherStreamIsAWait) {
+  EXPECT_EQ(ResultOf([&] {
+              EXPECT_EQ(cuMemsetD8Async(memory_, 1, 64, other_), CUDA_SUCCESS);
+              return cuStreamSynchronize(other_);
+            }),
+            CUDA_SUCCESS);
+}
+
+TEST_F(CallsOfHostFunctionsTest, StreamsGoOnWhileAFunctionRuns) {
+  std::atomic<bool> go{false};
+  CUdeviceptr word = 0;
+  EXPECT_EQ(cuMemAlloc_v2(&word, 4), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8_v2(word, 0, 4), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32_v2(other_, word, 1, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventRecord(event_, other_), CUDA_SUCCESS);
+  EXPECT_EQ(cuLaunchHostFunc(
+                stream_,
+                [](void* goes) {
+                  while (!*static_cast<std::atomic<bool>*>(goes)) std::this_thread::yield();
+                },
+                &go),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue32_v2(third_, word, 1, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventSynchronize(event_), CUDA_SUCCESS);
+  go = true;
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree_v2(word), CUDA_SUCCESS);
 }
 
 }  // namespace

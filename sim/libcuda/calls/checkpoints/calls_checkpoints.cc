@@ -34,6 +34,8 @@ CUresult EnterOwnProcess(const CallSite& site, int pid, const Body& body) {
     if (pid != getpid()) {
       return ToResult(NotSimulated(site, "checkpoints of other processes"));
     }
+    const DriverCode admitted = AdmitInHostFunction(site);
+    if (admitted != DriverCode::kSuccess) return ToResult(admitted);
     const Process& process = Process::Get();
     if (process.driver() == nullptr || process.IsForked()) {
       return ToResult(DriverCode::kNotInitialized);

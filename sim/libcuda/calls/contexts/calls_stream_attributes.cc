@@ -97,6 +97,7 @@ DriverCode Find(const CallSite& site, DriverState& driver, CUstream stream, Name
   if (fault != CUDA_SUCCESS) return static_cast<DriverCode>(fault);
   Context* context = nullptr;
   uint64_t id = ToNumber(stream);
+  CheckDefaultStream(stream);
   if (id <= kLastDefaultStream) {
     const DriverCode current = CurrentContext(site, &context);
     if (current != DriverCode::kSuccess) return current;
