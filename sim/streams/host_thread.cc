@@ -1,12 +1,9 @@
 #include "sim/streams/host_thread.h"
 
-#include <signal.h>
-
-#include <new>
-#include <system_error>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "sim/streams/library_thread.h"
 
 namespace twinmmu {
 
@@ -14,21 +11,17 @@ HostThread::~HostThread() {
   if (ForkCount() != forks_) thread_.release();  // the parent's
 }
 
-void HostThread::Give(const std::shared_ptr<Call>& call) {
-  {
-    const Lock lock(mutex_);
-    if (stopped_) {
-      call->done_ = true;
-      return;
-    }
-    if (thread_ != nullptr || StartThread()) {
-      Call* const last = std::exchange(last_, call.get());
-      (last == nullptr ? first_ : last->next_) = call;
-      changed_.notify_all();
-      return;
-    }
+bool HostThread::Give(const std::shared_ptr<Call>& call) {
+  const Lock lock(mutex_);
+  if (stopped_) {
+    call->done_ = true;
+    return true;
   }
-  CallNow(call.get());
+  if (thread_ == nullptr && !StartThread()) return false;
+  Call* const last = std::exchange(last_, call.get());
+  (last == nullptr ? first_ : last->next_) = call;
+  changed_.notify_all();
+  return true;
 }
 
 void HostThread::Stop() {
@@ -45,19 +38,8 @@ void HostThread::Stop() {
 
 // With mutex_ held. False: the host gives no thread.
 bool HostThread::StartThread() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  sigdelset(&all, SIGSEGV);  // those of its own accesses: see guarded_access.h
-  sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::make_unique<std::thread>([self = shared_from_this()] { self->Run(); });
-    scheduler_.AddThreads(1);
-  } catch (const std::system_error&) {
-  } catch (const std::bad_alloc&) {
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = StartLibraryThread([self = shared_from_this()] { self->Run(); });
+  if (thread_ != nullptr) scheduler_.AddThreads(1);
   return thread_ != nullptr;
 }
 

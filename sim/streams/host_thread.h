@@ -41,8 +41,10 @@ class HostThread : public std::enable_shared_from_this<HostThread> {
   HostThread(const HostThread&) = delete;
   HostThread& operator=(const HostThread&) = delete;
 
-  // Each call once. Where the host gives no thread, the caller's calls it.
-  void Give(const std::shared_ptr<Call>& call);
+  // Each call once. False: the host gives no thread now, and the function will not be called.
+  bool Give(const std::shared_ptr<Call>& call);
+  // The same, by this thread.
+  void CallNow(Call* call);
   // Returns when no function runs any more; those that were not called yet are dropped.
   void Stop();
 
@@ -51,7 +53,6 @@ class HostThread : public std::enable_shared_from_this<HostThread> {
 
   bool StartThread();
   void Run();
-  void CallNow(Call* call);
 
   StreamScheduler& scheduler_;
   const uint32_t forks_ = ForkCount();

@@ -1,17 +1,14 @@
 // The thread of a StreamScheduler: what runs when no call comes.
 
-#include <signal.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <new>
-#include <system_error>
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
 #include "sim/base/fork_count.h"
+#include "sim/streams/library_thread.h"
 #include "sim/streams/rest.h"
 #include "sim/streams/stream_scheduler.h"
 
@@ -43,23 +40,10 @@ void StreamScheduler::Wake() {
 void StreamScheduler::StartThread() {
   if (thread_ != nullptr) return wakes_thread_.notify_all();
   if (stopped_) return;
-  // The program's signals are not for it; those of its own accesses are: see guarded_access.h.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  sigdelset(&all, SIGSEGV);
-  sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::make_unique<std::thread>([this] {
-      const absl::Cleanup replace = [this] { ReplaceThread(); };
-      RunThread();
-    });
-  } catch (const std::system_error&) {
-    // Then kernels run in calls only.
-  } catch (const std::bad_alloc&) {
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = StartLibraryThread([this] {  // where there is none, kernels run in calls only
+    const absl::Cleanup replace = [this] { ReplaceThread(); };
+    RunThread();
+  });
 }
 
 // A host function may end the thread that calls it, which may be this one.

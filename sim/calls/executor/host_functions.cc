@@ -65,11 +65,16 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
           state.others.HostWaited(clocks);
           function(faulted ? GetDriverCode(state.sticky_error.Check(call)) : DriverCode::kSuccess);
         });
-    return [&state = state_, thread = thread_, in_thread, always, given = false](Turn) mutable {
-      if (!given && !always && state.sticky_error.HasFault()) return Progress::kDone;
-      if (!std::exchange(given, true)) thread->Give(in_thread);
-      return in_thread->is_done() ? Progress::kDone : Progress::kWaiting;
-    };
+    return
+        [&state = state_, thread = thread_, in_thread, always, given = false](Turn turn) mutable {
+          if (!given && !always && state.sticky_error.HasFault()) return Progress::kDone;
+          if (!given) given = thread->Give(in_thread);
+          if (!given && (turn == Turn::kWaitedFor || turn == Turn::kShared)) {
+            given = true;
+            thread->CallNow(in_thread.get());  // who waits can do nothing else meanwhile
+          }
+          return in_thread->is_done() ? Progress::kDone : Progress::kWaiting;
+        };
   });
 }
 
