@@ -40,7 +40,7 @@ std::optional<uint64_t> MakeStreamOf(DriverState& driver, const Context& context
   const absl::StatusOr<Stream> made = driver.executor.CreateStream(context.device);
   if (GetDriverCode(made.status()) == DriverCode::kOutOfMemory) throw std::bad_alloc();
   if (!made.ok()) return std::nullopt;
-  record->id = 1 + ++driver.streams.last_id;
+  record->id = driver.streams.NextId();
   driver.streams.of_threads.Set(context, thread, made->value());
   driver.streams.streams.Add(made->value(), std::move(record));
   return made->value();

@@ -171,7 +171,12 @@ class ThreadStreams {
   std::map<Thread, ByContext> streams_;
 };
 
+// The identity of the default stream of a context (cuStreamGetId); others have greater ones.
+inline constexpr uint64_t kLegacyStreamId = 1;
+
 struct Streams {
+  uint64_t NextId() { return kLegacyStreamId + ++last_id; }
+
   Records<StreamRecord> streams;
   Records<StreamRecord> legacy_streams;  // whose attributes were set, by the handle of the context
   ThreadStreams of_threads;

@@ -22,9 +22,6 @@
 namespace twinmmu::libcuda {
 namespace {
 
-// The identity of the default stream of a context.
-constexpr uint64_t kLegacyStreamId = 1;
-
 // What a call leaves that fails after a fault: a handle, as an H200 does, but of no stream.
 constexpr uint64_t kDeadStream = uint64_t{1} << 60;
 
@@ -163,7 +160,7 @@ CUresult MakeStream(DriverState& driver, Context& context, Context* green, unsig
   record->green = green;
   const absl::StatusOr<Stream> made = driver.executor.CreateStream(context.device);
   if (!made.ok()) return ToResult(made.status());
-  record->id = kLegacyStreamId + ++driver.streams.last_id;
+  record->id = driver.streams.NextId();
   driver.streams.streams.Add(made->value(), std::move(record));
   driver.report.AddObject(ObjectKind::kStream, made->value(), Bytes(0), context.device.value());
   *stream = ToPointer<CUstream>(made->value());
