@@ -1,9 +1,11 @@
 // The host runs out of memory in calls for graphs and captures: see memory_failure_steps.h. The
 // simulated driver is linked in.
 
+#include <atomic>
 #include <cstdint>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -88,6 +90,21 @@ using Steps = std::vector<Step<World>>;
 
 void DoNothing(void*) {}
 
+// What is behind a function that has returned needs less memory than what has to wait for it. So
+// that of the graph ends when the graph is launched, each time.
+std::atomic<bool> may_return{true};
+void WaitForLaunch(void*) {
+  while (!may_return) std::this_thread::yield();
+}
+
+CUresult LaunchAndSynchronize(World& w) {
+  may_return = false;
+  const CUresult launched = cuGraphLaunch(w.exec, w.stream);
+  may_return = true;
+  const CUresult done = cuStreamSynchronize(w.stream);
+  return launched == CUDA_SUCCESS ? done : launched;
+}
+
 CUDA_MEMSET_NODE_PARAMS Fill(const World& w, unsigned int value) {
   CUDA_MEMSET_NODE_PARAMS fill = {};
   fill.dst = w.memory;
@@ -123,7 +140,7 @@ CUresult AddKernel(World& w) {
   return cuGraphAddKernelNode_v2(&w.kernel, w.graph, &w.copy, 1, &kernel);
 }
 CUresult AddCall(World& w) {
-  const CUDA_HOST_NODE_PARAMS call = {DoNothing, nullptr};
+  const CUDA_HOST_NODE_PARAMS call = {WaitForLaunch, nullptr};
   return cuGraphAddHostNode(&w.call, w.graph, &w.kernel, 1, &call);
 }
 CUresult AddGeneric(World& w) {
@@ -195,8 +212,7 @@ Steps Runs() {
       // A kernel that finds no memory when it runs has failed for good.
       {"leave the kernel out", [](World& w) { return cuGraphNodeSetEnabled(w.exec, w.kernel, 0); }},
       {"upload", [](World& w) { return cuGraphUpload(w.exec, w.stream); }},
-      {"launch", [](World& w) { return cuGraphLaunch(w.exec, w.stream); }},
-      {"synchronise", [](World& w) { return cuStreamSynchronize(w.stream); }},
+      {"launch and synchronise", LaunchAndSynchronize},
       {"change the fill there",
        [](World& w) {
          const CUDA_MEMSET_NODE_PARAMS fill = Fill(w, 3);
