@@ -17,6 +17,7 @@
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "sim/libcuda/tests/own_report.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu::libcuda {
@@ -49,21 +50,11 @@ constexpr CUresult kNotPermitted = static_cast<CUresult>(800);
 
 // What the report says of calls that functions of streams made.
 std::string Reported() {
-  const ReportMemory& memory = *Process::Get().report().memory();
-  const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
   std::string words;
-  for (const ReportedDiagnostic& found : report.diagnostics) {
-    if (found.kind == DiagnosticKind::kCallInHostFunction) words += found.words;
+  for (const ReportedDiagnostic& found : ReportedOf(DiagnosticKind::kCallInHostFunction)) {
+    words += found.words;
   }
   return words;
-}
-
-uint64_t CountOf(DiagnosticKind kind) {
-  const ReportMemory& memory = *Process::Get().report().memory();
-  const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
-  uint64_t count = 0;
-  for (const ReportedDiagnostic& found : report.diagnostics) count += found.kind == kind ? 1 : 0;
-  return count;
 }
 
 class CallsOfHostFunctionsTest : public testing::Test {
@@ -148,7 +139,7 @@ TEST_F(CallsOfHostFunctionsTest, WhatIsAheadOfAFunctionIsOverForAllThreads) {
       CUDA_SUCCESS);
   while (!told) std::this_thread::yield();
   EXPECT_EQ(cuMemFreeAsync(memory, other_), CUDA_SUCCESS);
-  EXPECT_EQ(CountOf(DiagnosticKind::kUnorderedFreeInStream), 0u);
+  EXPECT_THAT(ReportedOf(DiagnosticKind::kUnorderedFreeInStream), testing::IsEmpty());
 }
 
 // They are of the current context, which there is none of.

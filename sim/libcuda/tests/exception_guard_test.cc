@@ -17,6 +17,7 @@
 #include "sim/libcuda/calls/exports.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "sim/libcuda/tests/own_report.h"
 
 namespace twinmmu::libcuda {
 
@@ -90,14 +91,6 @@ EndOfThread RunInThread(std::function<void()> body) {
   return {task.returned, result == PTHREAD_CANCELED};
 }
 
-uint64_t CountOf(DiagnosticKind kind) {
-  const ReportMemory& memory = *Process::Get().report().memory();
-  const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
-  uint64_t count = 0;
-  for (const ReportedDiagnostic& found : report.diagnostics) count += found.kind == kind ? 1 : 0;
-  return count;
-}
-
 class ExceptionGuardTest : public testing::Test {
  protected:
   ExceptionGuardTest() {
@@ -158,7 +151,7 @@ TEST_F(ExceptionGuardTest, ACancelledThreadEndsAfterItsCallOfEveryFunction) {
 }
 
 TEST_F(ExceptionGuardTest, AHostFunctionThatThrowsIsReported) {
-  const uint64_t before = CountOf(DiagnosticKind::kCallbackThrew);
+  const size_t before = ReportedOf(DiagnosticKind::kCallbackThrew).size();
   EXPECT_EQ(cuLaunchHostFunc(
                 nullptr, [](void*) { throw 7; }, nullptr),
             CUDA_SUCCESS);
@@ -166,7 +159,7 @@ TEST_F(ExceptionGuardTest, AHostFunctionThatThrowsIsReported) {
                 nullptr, [](CUstream, CUresult, void*) { throw std::bad_alloc(); }, nullptr, 0),
             CUDA_SUCCESS);
   EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(CountOf(DiagnosticKind::kCallbackThrew), before + 2);
+  EXPECT_EQ(ReportedOf(DiagnosticKind::kCallbackThrew).size(), before + 2);
 }
 
 TEST_F(ExceptionGuardTest, TheThreadMayEndInAHostFunction) {

@@ -12,6 +12,7 @@
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "sim/libcuda/tests/own_report.h"
 
 extern "C" {
 int cuMemAlloc_v2(unsigned long long* address, size_t size);
@@ -88,8 +89,7 @@ class LateCopiesTest : public testing::Test {
     return copy;
   }
   static ReportedDiagnostic LastDiagnostic() {
-    const ReportMemory& memory = *Process::Get().report().memory();
-    const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
+    const ProcessReport report = OwnReport();
     EXPECT_FALSE(report.diagnostics.empty());
     return report.diagnostics.empty() ? ReportedDiagnostic() : report.diagnostics.back();
   }

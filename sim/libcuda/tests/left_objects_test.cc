@@ -14,6 +14,7 @@
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "sim/libcuda/tests/own_report.h"
 
 namespace twinmmu::libcuda {
 
@@ -66,10 +67,8 @@ class LeftObjectsTest : public testing::Test {
 
   // Kinds, and the calls that made them.
   static std::vector<std::pair<DiagnosticKind, std::string>> Left() {
-    const ReportMemory& memory = *Process::Get().report().memory();
-    const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
     std::vector<std::pair<DiagnosticKind, std::string>> left;
-    for (const LiveObjects& objects : report.alive) {
+    for (const LiveObjects& objects : OwnReport().alive) {
       left.emplace_back(objects.kind, objects.place.call);
     }
     return left;
@@ -128,10 +127,8 @@ TEST_F(LeftObjectsTest, TheHeapOfKernelsIsToldWithItsContext) {
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   const auto told = [] {
     std::vector<std::string> words;
-    const ReportMemory& memory = *Process::Get().report().memory();
-    const auto report = ReadReport(memory.data(), memory.layout().size());
-    for (const auto& diagnostic : report->diagnostics) {
-      if (diagnostic.kind == DiagnosticKind::kLeakedDeviceHeap) words.push_back(diagnostic.words);
+    for (const ReportedDiagnostic& found : ReportedOf(DiagnosticKind::kLeakedDeviceHeap)) {
+      words.push_back(found.words);
     }
     return words;
   };

@@ -15,6 +15,7 @@
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "sim/libcuda/tests/own_report.h"
 #include "third_party/cuda_abi/graph_abi.h"
 #include "third_party/cuda_abi/texture_abi.h"
 
@@ -56,13 +57,7 @@ constexpr CUresult kNotSupported = 801;
 
 // What the report says was refused.
 std::vector<ReportedDiagnostic> Refusals() {
-  const ReportMemory& memory = *Process::Get().report().memory();
-  const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
-  std::vector<ReportedDiagnostic> refusals;
-  for (const ReportedDiagnostic& found : report.diagnostics) {
-    if (found.kind == DiagnosticKind::kFunctionNotSimulated) refusals.push_back(found);
-  }
-  return refusals;
+  return ReportedOf(DiagnosticKind::kFunctionNotSimulated);
 }
 std::vector<std::string> Refused() {
   std::vector<std::string> functions;

@@ -11,6 +11,7 @@
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "sim/libcuda/tests/own_report.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -48,12 +49,8 @@ class RefusedModulesTest : public testing::Test {
   }
   // What the report says of that kind.
   static std::vector<std::string> Reasons(DiagnosticKind kind = DiagnosticKind::kModuleRefused) {
-    const ReportMemory& memory = *Process::Get().report().memory();
-    const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
     std::vector<std::string> reasons;
-    for (const ReportedDiagnostic& found : report.diagnostics) {
-      if (found.kind == kind) reasons.push_back(found.json);
-    }
+    for (const ReportedDiagnostic& found : ReportedOf(kind)) reasons.push_back(found.json);
     return reasons;
   }
 

@@ -10,6 +10,7 @@
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
+#include "sim/libcuda/tests/own_report.h"
 #include "third_party/cuda_abi/graph_abi.h"
 
 namespace twinmmu::libcuda {
@@ -48,11 +49,9 @@ constexpr unsigned int kUntimed = 2;
 // The calls that the report says were given unknown events since it was last asked.
 std::vector<std::string> CallsOfUnknown() {
   static size_t seen = 0;
-  const ReportMemory& memory = *Process::Get().report().memory();
-  const ProcessReport report = *ReadReport(memory.data(), memory.layout().size());
   std::vector<std::string> calls;
-  for (const ReportedDiagnostic& found : report.diagnostics) {
-    if (found.kind == DiagnosticKind::kUseOfUnknownEvent) calls.push_back(found.place.call);
+  for (const ReportedDiagnostic& found : ReportedOf(DiagnosticKind::kUseOfUnknownEvent)) {
+    calls.push_back(found.place.call);
   }
   calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(seen));
   seen += calls.size();
