@@ -334,6 +334,9 @@ TEST_F(MemoryNodesTest, AGraphOfMemoryUpdatesNoExecutableGraphBesideItsOwn) {
   const CUgraphExec of_other = Instantiate(other);
   AddAlloc();
   EXPECT_EQ(set_child_inside(of_other, empty, graph_), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(set_child_inside(of_other, AddEmpty(other), graph_),
+            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+      << "a node that it does not have";
   UpdateInfo info = {99, nullptr, nullptr};
   EXPECT_EQ(update(of_other, graph_, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   Instantiate();

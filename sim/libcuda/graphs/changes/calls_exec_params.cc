@@ -68,22 +68,23 @@ extern "C" CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode n
 
 extern "C" CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                        CUgraph graph) {
-  return ChangeExec(TWINMMU_HERE, exec, node, node,
-                    [&](DriverState& driver, GraphNode* found) -> CUresult {
-                      const std::shared_ptr<Graph> given = driver.graphs->Find(graph);
-                      if (given == nullptr) return NoSuchGraph();
-                      // That is looked at before the type of the node. Source: an H200 with driver
-                      // 580.159.
-                      if (HasMemoryNodes(*given)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-                      ChildWork* const work = std::get_if<ChildWork>(&found->work);
-                      if (work == nullptr) return kInvalidValue;
-                      CUgraphExecUpdateResultInfo info;
-                      if (!UpdateGraph(driver, *given, work->graph.get(), &info)) {
-                        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-                      }
-                      driver.graphs->ShareHeld(*given, IdOf(exec));
-                      return CUDA_SUCCESS;
-                    });
+  return EnterGraphs(TWINMMU_HERE, {node}, [&](DriverState& driver, Graphs& graphs) -> CUresult {
+    if (graphs.Find(exec) == nullptr) return NoSuchGraph();
+    const std::shared_ptr<Graph> given = graphs.Find(graph);
+    if (given == nullptr) return NoSuchGraph();
+    // That is looked at before the node. Source: an H200 with driver 580.159.
+    if (HasMemoryNodes(*given)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    return ChangeNode(driver, exec, node, [&](DriverState&, GraphNode* found) -> CUresult {
+      ChildWork* const work = std::get_if<ChildWork>(&found->work);
+      if (work == nullptr) return kInvalidValue;
+      CUgraphExecUpdateResultInfo info;
+      if (!UpdateGraph(driver, *given, work->graph.get(), &info)) {
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+      }
+      graphs.ShareHeld(*given, IdOf(exec));
+      return CUDA_SUCCESS;
+    });
+  });
 }
 
 extern "C" CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
