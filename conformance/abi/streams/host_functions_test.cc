@@ -177,5 +177,80 @@ TEST_F(HostFunctionsTest, StreamsMayBeAskedAndGivenWork) {
   EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
 }
 
+TEST_F(HostFunctionsTest, StreamsTakeNoKernelsCopiesOrAllocations) {
+  constexpr char kText[] =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+  std::map<std::string, CUresult> results;
+  CUmodule module = nullptr;
+  CUfunction nothing = nullptr;
+  EXPECT_EQ(cuModuleLoadData(&module, kText), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleGetFunction(&nothing, module, "nothing"), CUDA_SUCCESS);
+  CallNow(stream_, [&] {
+    const Function<CUresult(CUdeviceptr*, size_t, CUstream)> allocate("cuMemAllocAsync");
+    uint32_t word = 5;
+    CUdeviceptr address = 0;
+    results["cuLaunchKernel"] =
+        cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, other_, nullptr, nullptr);
+    results["cuMemcpyHtoDAsync"] = cuMemcpyHtoDAsync(words_, &word, 4, other_);
+    results["cuMemcpyDtoDAsync"] = cuMemcpyDtoDAsync(words_, words_ + 8, 4, other_);
+    results["cuMemcpyPeerAsync"] =
+        cuMemcpyPeerAsync(words_, context_, words_ + 8, context_, 4, other_);
+    results["cuMemAllocAsync"] = allocate(&address, 64, other_);
+  });
+  for (const auto& [name, result] : results) EXPECT_EQ(result, CUDA_ERROR_NOT_PERMITTED) << name;
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
+TEST_F(HostFunctionsTest, GraphsMayBeLaunchedOnStreamsThatWereCreated) {
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  EXPECT_EQ(cuStreamBeginCapture(other_, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8Async(words_, 9, 4, other_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamEndCapture(other_, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+  CallNow(stream_, [&] {
+    EXPECT_EQ(cuGraphLaunch(executable, nullptr), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_EQ(cuGraphLaunch(executable, other_), CUDA_SUCCESS);
+  });
+  EXPECT_EQ(cuStreamSynchronize(other_), CUDA_SUCCESS);
+  EXPECT_EQ(Read(words_), 0x09090909u);
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+TEST_F(HostFunctionsTest, StreamsThatWereCreatedMayBeCaptured) {
+  CUgraph graph = nullptr;
+  CallNow(stream_, [&] {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    EXPECT_EQ(cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_RELAXED),
+              CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_EQ(cuStreamIsCapturing(nullptr, &status), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_EQ(cuStreamBeginCapture(other_, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemsetD8Async(words_, 9, 4, other_), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamEndCapture(other_, &graph), CUDA_SUCCESS);
+  });
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  EXPECT_EQ(Read(words_), 0u);
+}
+
+TEST_F(HostFunctionsTest, ObjectsMayBeDestroyedAndArraysAsked) {
+  const CUDA_ARRAY_DESCRIPTOR row = {64, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1};
+  CUarray array = nullptr;
+  CUstream stream = nullptr;
+  CUevent event = nullptr;
+  EXPECT_EQ(cuArrayCreate(&array, &row), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS);
+  CallNow(stream_, [&] {
+    CUDA_ARRAY_DESCRIPTOR told = {};
+    EXPECT_EQ(cuArrayGetDescriptor(&told, array), CUDA_SUCCESS);
+    EXPECT_EQ(told.Width, 64u);
+    EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+    EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
+    EXPECT_EQ(cuEventQuery(nullptr), CUDA_ERROR_INVALID_HANDLE);
+  });
+  EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace twinmmu::abi

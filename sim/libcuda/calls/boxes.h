@@ -20,6 +20,16 @@ inline SimulatedCopies::Asked AskedOf(const CallSite& site, DriverState& driver,
   return {site.name(), WorkOf(driver, context).stream, SimulatedCopies::Returns::kWhenItMay};
 }
 
+// The stream of a call that names one, or else the default one.
+inline cuda_abi::CUstream GivenStream() { return default_stream; }
+inline cuda_abi::CUstream GivenStream(cuda_abi::CUstream stream) { return stream; }
+
+// The context that an end of a copy names; without one it is that of the call.
+inline DriverCode FindEnd(const CallSite& site, DriverState& driver, cuda_abi::CUcontext named,
+                          Context** context) {
+  return named == nullptr ? DriverCode::kSuccess : FindAlive(site, driver, named, context);
+}
+
 // One that does not exist is of the device of the context.
 inline Array ArrayOf(DriverState& driver, const Context& context, cuda_abi::CUarray array) {
   const uint64_t id = ToNumber(array);

@@ -166,14 +166,14 @@ TWINMMU_ALIAS(cuArrayGetDescriptor, cuArrayGetDescriptor_v2);
 // Only arrays whose memory comes later have requirements, and only formats of several planes have
 // planes. None of either is simulated.
 extern "C" CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
-                                                 CUarray, CUdevice) {
-  return EnterInAnyContext(TWINMMU_HERE, {requirements},
+                                                 CUarray array, CUdevice) {
+  return EnterInAnyContext(TWINMMU_HERE, array, {requirements},
                            [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
 }
 
 extern "C" CUresult cuMipmappedArrayGetMemoryRequirements(
-    CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUmipmappedArray, CUdevice) {
-  return EnterInAnyContext(TWINMMU_HERE, {requirements},
+    CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUmipmappedArray mipmap, CUdevice) {
+  return EnterInAnyContext(TWINMMU_HERE, mipmap, {requirements},
                            [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
 }
 
@@ -195,7 +195,8 @@ extern "C" CUresult cuArrayDestroy(CUarray array) {
 
 extern "C" CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                CUarray array) {
-  return EnterInAnyContext(TWINMMU_HERE, {properties}, [&](DriverState& driver, Context& context) {
+  const Needed needed = {properties};
+  return EnterInAnyContext(TWINMMU_HERE, array, needed, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<SparseProperties> found =
         ArraysOf(driver).GetArraySparseProperties(ArrayOf(driver, context, array));
     if (found.ok()) *properties = ToAbi(*found);
@@ -240,17 +241,19 @@ extern "C" CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mi
 
 extern "C" CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                         CUmipmappedArray mipmap) {
-  return EnterInAnyContext(TWINMMU_HERE, {properties}, [&](DriverState& driver, Context& context) {
-    const absl::StatusOr<SparseProperties> found =
-        ArraysOf(driver).GetMipmappedArraySparseProperties(MipmapOf(driver, context, mipmap));
-    if (found.ok()) *properties = ToAbi(*found);
-    return ToResult(found.status());
-  });
+  const Needed needed = {properties};
+  return EnterInAnyContext(
+      TWINMMU_HERE, mipmap, needed, [&](DriverState& driver, Context& context) {
+        const absl::StatusOr<SparseProperties> found =
+            ArraysOf(driver).GetMipmappedArraySparseProperties(MipmapOf(driver, context, mipmap));
+        if (found.ok()) *properties = ToAbi(*found);
+        return ToResult(found.status());
+      });
 }
 
 extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     if (count == 0 || count > kMaxOperations) return ToResult(DriverCode::kInvalidValue);
     if (list == nullptr) return ToResult(NullPointer(site));
     std::vector<TileOperation> operations;

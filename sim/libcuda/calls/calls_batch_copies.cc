@@ -182,7 +182,7 @@ const char* ToBox(DriverState& driver, const Context& context, const CUDA_MEMCPY
 CUresult Copy3D(const CallSite& site, Legacy legacy, size_t count,
                 const CUDA_MEMCPY3D_BATCH_OP* copies, size_t* fail_index, unsigned long long flags,
                 CUstream stream) {
-  return EnterInContext(site, {copies}, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {copies}, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);
     const char* const wrong = IsRefused(stream, legacy) ? "the stream is the legacy default stream"
                               : count == 0 || count > kMaxCopies

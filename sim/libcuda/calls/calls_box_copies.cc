@@ -108,13 +108,14 @@ constexpr bool kBetweenPeers = std::is_same_v<Description, CUDA_MEMCPY3D_PEER>;
 // `stream`: a CUstream, or none.
 template <typename Description, typename... OnStream>
 CUresult CopyBox(const CallSite& site, const Description* description, OnStream... stream) {
-  return EnterInContext(site, {description}, [&](DriverState& driver, Context& context) {
+  const CUstream named = GivenStream(stream...);
+  return EnterInContext(site, named, {description}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D copy = As3D(*description);
     const EndContexts contexts = ContextsOf(*description);
-    Context* to = nullptr;
-    Context* from = nullptr;
-    DriverCode known = FindAlive(site, driver, contexts.to, &to);
-    if (known == DriverCode::kSuccess) known = FindAlive(site, driver, contexts.from, &from);
+    Context* to = &context;
+    Context* from = &context;
+    DriverCode known = FindEnd(site, driver, contexts.to, &to);
+    if (known == DriverCode::kSuccess) known = FindEnd(site, driver, contexts.from, &from);
     if (known != DriverCode::kSuccess) return ToResult(known);
     BoxCopies& boxes = driver.simulator->boxes();
     if (copy.reserved0 != nullptr || copy.reserved1 != nullptr) {

@@ -17,10 +17,10 @@ struct PeerEnd {
   CUcontext context;
 };
 
-DriverCode FindPeer(const CallSite& site, DriverState& driver, const PeerEnd& end,
+DriverCode FindPeer(const CallSite& site, DriverState& driver, Context& current, const PeerEnd& end,
                     PeerAddress* found) {
-  Context* context = nullptr;
-  const DriverCode known = FindAlive(site, driver, end.context, &context);
+  Context* context = &current;
+  const DriverCode known = FindEnd(site, driver, end.context, &context);
   if (known == DriverCode::kSuccess) *found = {context->device, DeviceAddress(end.address)};
   return known;
 }
@@ -29,20 +29,17 @@ DriverCode FindPeer(const CallSite& site, DriverState& driver, const PeerEnd& en
 template <typename... OnStream>
 CUresult CopyPeer(const CallSite& site, const PeerEnd& dst, const PeerEnd& src, size_t size,
                   OnStream... stream) {
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  const CUstream named = GivenStream(stream...);
+  return EnterInContext(site, named, {}, [&](DriverState& driver, Context& context) {
     PeerAddress to;
     PeerAddress from;
-    DriverCode known = FindPeer(site, driver, dst, &to);
-    if (known == DriverCode::kSuccess) known = FindPeer(site, driver, src, &from);
+    DriverCode known = FindPeer(site, driver, context, dst, &to);
+    if (known == DriverCode::kSuccess) known = FindPeer(site, driver, context, src, &from);
     if (known != DriverCode::kSuccess) return ToResult(known);
     return ToResult(driver.simulator->linear().CopyPeer(WorkOf(driver, context, stream...), to,
                                                         from, Bytes(size)));
   });
 }
-
-// The stream of a call that names one, or else the default one.
-CUstream GivenStream() { return default_stream; }
-CUstream GivenStream(CUstream stream) { return stream; }
 
 template <typename... OnStream>
 CUresult Fill(const CallSite& site, CUdeviceptr to, uint32_t value, size_t width, size_t count,
@@ -112,7 +109,7 @@ TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2,
 extern "C" CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost,
                                          size_t byteCount, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D row =
         RowOf(CU_MEMORYTYPE_DEVICE, dstDevice, CU_MEMORYTYPE_HOST, ToNumber(srcHost), byteCount);
     const Captured captured = CaptureCopy(site, driver, context, row, stream);
@@ -129,7 +126,7 @@ TWINMMU_OF_THREAD(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2,
 extern "C" CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount,
                                          CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D row =
         RowOf(CU_MEMORYTYPE_HOST, ToNumber(dstHost), CU_MEMORYTYPE_DEVICE, srcDevice, byteCount);
     const Captured captured = CaptureCopy(site, driver, context, row, stream);
@@ -146,7 +143,7 @@ TWINMMU_OF_THREAD(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2,
 extern "C" CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t byteCount, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D row =
         RowOf(CU_MEMORYTYPE_DEVICE, dstDevice, CU_MEMORYTYPE_DEVICE, srcDevice, byteCount);
     const Captured captured = CaptureCopy(site, driver, context, row, stream);
@@ -174,7 +171,7 @@ TWINMMU_ON_STREAM_OF_THREAD(cuMemcpy_ptds, cuMemcpy,
 extern "C" CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t byteCount,
                                   CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D row =
         RowOf(CU_MEMORYTYPE_UNIFIED, dst, CU_MEMORYTYPE_UNIFIED, src, byteCount);
     const Captured captured = CaptureCopy(site, driver, context, row, stream);

@@ -55,7 +55,7 @@ CUresult Prefetch(const CallSite& site, DriverState& driver, Context& context, C
 
 CUresult PrefetchToDevice(const CallSite& site, CUdeviceptr ptr, size_t size, CUdevice device,
                           CUstream stream) {
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     if (size == 0 || ptr == 0) return ToResult(DriverCode::kInvalidValue);
     const Location to = LocationOf(device);
     if (!driver.simulator->managed().CanPrefetchTo(to)) return ToResult(DriverCode::kInvalidDevice);
@@ -65,7 +65,7 @@ CUresult PrefetchToDevice(const CallSite& site, CUdeviceptr ptr, size_t size, CU
 
 CUresult PrefetchToLocation(const CallSite& site, CUdeviceptr ptr, size_t size,
                             const CUmemLocation& location, unsigned int flags, CUstream stream) {
-  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     const Location to = LocationOf(location);
     const bool of_device = to.type == LocationType::kDevice;
     const bool can_go_there = driver.simulator->managed().CanPrefetchTo(to);
@@ -106,7 +106,7 @@ CUresult EnterBatch(const CallSite& site, CUstream stream, unsigned long long fl
   if (ToNumber(stream) <= kLegacyStream) {
     return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
   }
-  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const CUresult fault = FaultOf(site, driver);
     if (fault != cuda_abi::CUDA_SUCCESS) return fault;
@@ -323,7 +323,7 @@ extern "C" CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, int
 
 extern "C" CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, size_t size,
                                            unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  return EnterInContext(TWINMMU_HERE, stream, {}, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
     return ToResult(driver.simulator->managed().Attach(WorkOf(driver, context, stream),

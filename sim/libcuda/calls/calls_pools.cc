@@ -40,24 +40,15 @@ bool Exists(DriverState& driver, CUdevice device) {
   return count.ok() && device >= 0 && device < *count;
 }
 
-// Runs body(driver, stream). Only a default stream needs a current context, which says of which
-// device it is.
-// `capture(driver, context)`: what happens instead where the stream is captured.
+// Runs body(driver, stream). `capture(driver, context)`: what happens instead where the stream is
+// captured.
 template <typename Capture, typename Body>
 CUresult EnterOnStream(const CallSite& site, Needed needed, CUstream stream, const Capture& capture,
                        const Body& body) {
-  return Enter(site, needed, [&](DriverState& driver) {
-    Context* context = nullptr;
-    const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
-    if (record.has_value() && ContextStack().empty()) {
-      context = record->context;
-    } else {
-      const DriverCode current = CurrentContext(site, &context);
-      if (current != DriverCode::kSuccess) return ToResult(current);
-    }
-    const Captured captured = capture(driver, *context);
+  return EnterInAnyContext(site, stream, needed, [&](DriverState& driver, Context& context) {
+    const Captured captured = capture(driver, context);
     if (captured.has_value()) return *captured;
-    return ToResult(body(driver, WorkOf(driver, *context, stream)));
+    return ToResult(body(driver, WorkOf(driver, context, stream)));
   });
 }
 

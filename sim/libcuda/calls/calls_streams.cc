@@ -61,7 +61,7 @@ DriverCode FindStream(DriverState& driver, Context& context, CUstream stream,
 template <typename Refuse, typename Answer>
 CUresult AskStream(const CallSite& site, CUstream stream, const void* result, const Refuse& refuse,
                    const Answer& answer) {
-  return EnterInContext(site, {result}, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {result}, [&](DriverState& driver, Context& context) {
     StreamRecord record;
     const DriverCode known = FindStream(driver, context, stream, &record);
     if (known != DriverCode::kSuccess) return ToResult(known);
@@ -179,7 +179,7 @@ extern "C" CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int fl
 
 extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOn(site, driver, stream);
     if (fault != CUDA_SUCCESS) {
       return stream != nullptr ? fault : ToResult(DriverCode::kInvalidHandle);
@@ -260,7 +260,7 @@ TWINMMU_OF_THREAD(cuStreamWaitEvent_ptsz, cuStreamWaitEvent,
                   flags)
 
 extern "C" CUresult cuStreamQuery(CUstream stream) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  return EnterInContext(TWINMMU_HERE, stream, {}, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
     return NotReady(IsDone(driver, context, stream));
@@ -290,7 +290,7 @@ TWINMMU_OF_THREAD(cuStreamSynchronize_ptsz, cuStreamSynchronize, (CUstream strea
 template <typename Capture, typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
                    const Capture& capture, bool always, const Run& run) {
-  return EnterInAnyContext(site, {function}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, stream, {function}, [&](DriverState& driver, Context& context) {
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const CUresult fault = FaultOn(site, driver, stream);
     if (fault != CUDA_SUCCESS) return fault;
@@ -356,7 +356,7 @@ extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
 }
 
 extern "C" CUresult cuEventDestroy_v2(CUevent event) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  return EnterInContext(TWINMMU_HERE, event, {}, [&](DriverState& driver, Context& context) {
     const absl::Status destroyed = driver.executor.DestroyEvent(EventOf(driver, context, event));
     if (destroyed.ok()) {
       ForgetCaptured(driver, event);
@@ -416,7 +416,7 @@ extern "C" CUresult cuEventSynchronize(CUevent event) {
 // The time between the calls that recorded them.
 extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, start, {}, [&](DriverState& driver, Context& context) {
     for (const CUevent event : {start, end}) {
       const Captured refused = RefuseTimeOf(driver, event);
       if (refused.has_value()) return *refused;

@@ -51,6 +51,16 @@ DeviceOrdinal HolderOf(DriverState& driver, const Context& context,
   }
 }
 
+// Whether it is an array of another context of the same device. Source: an H200 with driver
+// 580.159.
+bool IsOutOfReach(DriverState& driver, const Context& context, const CUDA_RESOURCE_DESC& resource) {
+  const bool is_mipmap = resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  const NamedObject array = is_mipmap ? NamedObject(resource.res.mipmap.hMipmappedArray)
+                                      : NamedObject(resource.res.array.hArray);
+  const Context* const owner = IsOfArray(resource) ? array.FindContext(driver) : nullptr;
+  return owner != nullptr && owner != &context && owner->device == context.device;
+}
+
 }  // namespace
 
 std::optional<TextureResource> FromAbi(const CUDA_RESOURCE_DESC& from, DeviceOrdinal device) {
@@ -167,10 +177,11 @@ CUresult Destroy(const CallSite& site, unsigned long long object) {
 template <typename Take>
 CUresult LookAt(const CallSite& site, const void* result, unsigned long long object, bool surface,
                 const Take& take) {
-  return EnterInContext(site, {result}, [&](DriverState& driver, Context&) {
+  return EnterInContext(site, {result}, [&](DriverState& driver, Context& context) {
     const std::optional<TextureRecord> found = driver.arrays.textures.Find(object);
-    if (!found.has_value() || found->surface != surface) return DriverCode::kInvalidValue;
-    return take(*found);
+    const bool is_there =
+        found.has_value() && found->surface == surface && found->context == &context;
+    return is_there ? take(*found) : DriverCode::kInvalidValue;
   });
 }
 
@@ -186,6 +197,9 @@ extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_D
             FromAbi(*resource, HolderOf(driver, context, *resource));
         const std::optional<ptx::Sampling> sampling = FromAbi(*texture);
         if (!shown.has_value() || !sampling.has_value()) return ToResult(DriverCode::kInvalidValue);
+        if (IsOutOfReach(driver, context, *resource)) {
+          return ToResult(DriverCode::kPeerAccessNotEnabled);
+        }
         std::optional<TextureView> part;
         if (view != nullptr && IsOfArray(*resource)) {
           const DriverCode valid = CheckView(site, *view);
@@ -240,6 +254,9 @@ extern "C" CUresult cuSurfObjectCreate(CUsurfObject* object, const CUDA_RESOURCE
                           const std::optional<TextureResource> shown =
                               FromAbi(*resource, HolderOf(driver, context, *resource));
                           if (!shown.has_value()) return ToResult(DriverCode::kInvalidValue);
+                          if (IsOutOfReach(driver, context, *resource)) {
+                            return ToResult(DriverCode::kPeerAccessNotEnabled);
+                          }
                           TextureRecord made_of;
                           made_of.context = &context;
                           made_of.surface = true;

@@ -27,19 +27,22 @@ bool OnlyAsks(const CallSite& site) { return std::strstr(site.name(), "Get") != 
 // to be destroyed with the thread.
 thread_local char last_words[400];
 
-// What a function that a stream called may call, beside what needs no driver: what is asked of a
-// stream or an event that was made, and given to one. Source: an H200 with driver 580.159, which
-// refuses all else, with some calls of each kind.
+// What a function that a stream called may call, beside what needs no driver: what a thread without
+// a context may call for a stream, an event or an array that was made, but for copies, kernels and
+// allocations. Source: an H200 with driver 580.159, with some 230 calls. (It hangs in
+// cuArrayDestroy, and in a launch of a library's kernel.)
 bool MayBeCalledByHostFunctions(absl::string_view call) {
-  constexpr absl::string_view kOfStreams[] = {
-      "cuEventElapsedTime", "cuEventQuery",        "cuEventRecord", "cuEventSynchronize",
-      "cuLaunch",           "cuStreamAddCallback", "cuStreamBatch", "cuStreamGet",
-      "cuStreamQuery",      "cuStreamSynchronize", "cuStreamWait",  "cuStreamWrite",
+  constexpr absl::string_view kBeginnings[] = {
+      "cuArray3DGet",        "cuArrayGet",   "cuEvent",        "cuGraphLaunch", "cuGraphUpload",
+      "cuLaunchHost",        "cuMemDiscard", "cuMemFreeAsync", "cuMemset",      "cuMemPrefetch",
+      "cuMipmappedArrayGet", "cuStream",
   };
-  const bool of_streams =
-      std::any_of(std::begin(kOfStreams), std::end(kOfStreams),
+  const bool is_of_object =
+      std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
                   [&](absl::string_view beginning) { return absl::StartsWith(call, beginning); });
-  return of_streams || absl::StrContains(call, "Async");
+  const bool makes = absl::StrContains(call, "Create");
+  const bool waits = absl::StartsWith(call, "cuMemset") && !absl::StrContains(call, "Async");
+  return is_of_object && !makes && !waits;
 }
 
 // The process is locked: see cuCheckpointProcessLock. Calls of a thread without a context, and
@@ -182,6 +185,30 @@ DriverCode Admit(const CallSite& site, DriverState** driver) {
   return DriverCode::kSuccess;
 }
 
+// The context that a call is in. Without a current one, what is null counts before it.
+DriverCode FindContext(const CallSite& site, const DriverState& driver, const NamedObject& named,
+                       Needed needed, Context** context) {
+  const bool has_own =
+      named.is_none() || host_function_context != nullptr || !ContextStack().empty();
+  if (ABSL_PREDICT_TRUE(has_own)) return CurrentContext(site, context);
+  const DriverCode code = CheckNeeded(site, needed);
+  if (code != DriverCode::kSuccess) return code;
+  *context = named.FindContext(driver);
+  if (*context != nullptr) return DriverCode::kSuccess;
+  return named.is_stream() ? CurrentContext(site, context) : DriverCode::kInvalidHandle;
+}
+
+CUresult RunIn(const CallSite& site, const NamedObject& named, Needed needed,
+               absl::FunctionRef<CUresult(DriverState&, Context&)> body) {
+  return RunCall(site, [&] {
+    DriverState* driver = nullptr;
+    Context* context = nullptr;
+    DriverCode code = Admit(site, &driver);
+    if (code == DriverCode::kSuccess) code = FindContext(site, *driver, named, needed, &context);
+    return code == DriverCode::kSuccess ? body(*driver, *context) : ToResult(code);
+  });
+}
+
 }  // namespace
 
 CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body) {
@@ -233,9 +260,9 @@ CUresult FaultOn(const CallSite& site, DriverState& driver, cuda_abi::CUstream s
   return is_whole || IsStream(driver, stream) ? fault : ToResult(DriverCode::kInvalidHandle);
 }
 
-CUresult RunInContext(const CallSite& site, Needed needed,
+CUresult RunInContext(const CallSite& site, const NamedObject& named, Needed needed,
                       absl::FunctionRef<CUresult(DriverState&, Context&)> body) {
-  return RunInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+  return RunIn(site, named, needed, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOf(site, driver);
     if (ABSL_PREDICT_FALSE(fault != cuda_abi::CUDA_SUCCESS)) return fault;
     const DriverCode code = CheckNeeded(site, needed);
@@ -243,15 +270,11 @@ CUresult RunInContext(const CallSite& site, Needed needed,
   });
 }
 
-CUresult RunInAnyContext(const CallSite& site, Needed needed,
+CUresult RunInAnyContext(const CallSite& site, const NamedObject& named, Needed needed,
                          absl::FunctionRef<CUresult(DriverState&, Context&)> body) {
-  return RunCall(site, [&] {
-    DriverState* driver = nullptr;
-    Context* context = nullptr;
-    DriverCode code = Admit(site, &driver);
-    if (code == DriverCode::kSuccess) code = CurrentContext(site, &context);
-    if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
-    return code == DriverCode::kSuccess ? body(*driver, *context) : ToResult(code);
+  return RunIn(site, named, needed, [&](DriverState& driver, Context& context) {
+    const DriverCode code = CheckNeeded(site, needed);
+    return code == DriverCode::kSuccess ? body(driver, context) : ToResult(code);
   });
 }
 

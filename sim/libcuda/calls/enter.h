@@ -22,6 +22,7 @@
 #include "api/executor.h"
 #include "sim/calls/executor/sync_stream.h"
 #include "sim/calls/linear/linear_calls.h"
+#include "sim/libcuda/calls/contexts/named_object.h"
 #include "sim/libcuda/calls/exception_guard.h"
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/stream_order.h"
@@ -123,13 +124,13 @@ DriverCode AdmitInHostFunction(const CallSite& site);
 // Runs `body`, and counts the call. What it throws becomes an error. No template, which would be
 // compiled for each of the calls.
 CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body);
-// The same for calls that need cuInit, and for those that need a current context, without a fault
-// or after one, too.
+// The same for calls that need cuInit, and for those that need a context, the current one or that
+// of the object they name, without a fault or after one, too.
 CUresult RunInDriver(const CallSite& site, Needed needed,
                      absl::FunctionRef<CUresult(DriverState&)> body);
-CUresult RunInContext(const CallSite& site, Needed needed,
+CUresult RunInContext(const CallSite& site, const NamedObject& named, Needed needed,
                       absl::FunctionRef<CUresult(DriverState&, Context&)> body);
-CUresult RunInAnyContext(const CallSite& site, Needed needed,
+CUresult RunInAnyContext(const CallSite& site, const NamedObject& named, Needed needed,
                          absl::FunctionRef<CUresult(DriverState&, Context&)> body);
 
 // The same with a body of which any kind of result is taken: body(), body(driver), or
@@ -147,29 +148,38 @@ CUresult Enter(const CallSite& site, const Body& body) {
   return Enter(site, {}, body);
 }
 template <typename Body>
-CUresult EnterInContext(const CallSite& site, Needed needed, const Body& body) {
-  return RunInContext(site, needed, [&](DriverState& driver, Context& context) {
+CUresult EnterInContext(const CallSite& site, const NamedObject& named, Needed needed,
+                        const Body& body) {
+  return RunInContext(site, named, needed, [&](DriverState& driver, Context& context) {
     return ToResult(body(driver, context));
   });
+}
+template <typename Body>
+CUresult EnterInContext(const CallSite& site, Needed needed, const Body& body) {
+  return EnterInContext(site, NamedObject(), needed, body);
 }
 template <typename Body>
 CUresult EnterInContext(const CallSite& site, const Body& body) {
-  return EnterInContext(site, {}, body);
+  return EnterInContext(site, NamedObject(), {}, body);
 }
 
 template <typename Body>
-CUresult EnterInAnyContext(const CallSite& site, Needed needed, const Body& body) {
-  return RunInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
+CUresult EnterInAnyContext(const CallSite& site, const NamedObject& named, Needed needed,
+                           const Body& body) {
+  return RunInAnyContext(site, named, needed, [&](DriverState& driver, Context& context) {
     return ToResult(body(driver, context));
   });
 }
+template <typename Body>
+CUresult EnterInAnyContext(const CallSite& site, Needed needed, const Body& body) {
+  return EnterInAnyContext(site, NamedObject(), needed, body);
+}
 
 // For calls that name an object, of which null is INVALID_HANDLE, after a fault, too.
-template <typename Body>
-CUresult EnterWithHandle(const CallSite& site, const void* handle, Needed needed,
-                         const Body& body) {
-  if (ABSL_PREDICT_TRUE(handle != nullptr)) return EnterInContext(site, needed, body);
-  return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
+template <typename Handle, typename Body>
+CUresult EnterWithHandle(const CallSite& site, Handle handle, Needed needed, const Body& body) {
+  if (ABSL_PREDICT_TRUE(handle != nullptr)) return EnterInContext(site, handle, needed, body);
+  return EnterInAnyContext(site, handle, needed, [&](DriverState& driver, Context& context) {
     const bool is_whole = FaultOf(site, driver) == cuda_abi::CUDA_SUCCESS;
     return is_whole ? ToResult(body(driver, context)) : ToResult(DriverCode::kInvalidHandle);
   });
@@ -178,7 +188,7 @@ CUresult EnterWithHandle(const CallSite& site, const void* handle, Needed needed
 // For calls that look at the stream before a fault counts.
 template <typename Body>
 CUresult EnterOnStream(const CallSite& site, cuda_abi::CUstream stream, const Body& body) {
-  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOn(site, driver, stream);
     return fault == cuda_abi::CUDA_SUCCESS ? ToResult(body(driver, context)) : fault;
   });

@@ -105,6 +105,9 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
                      bool may_upload, Instantiated* done) {
   return EnterGraph(site, graph, {exec}, [&](DriverState& driver, Graphs& graphs, Graph& found) {
     if (graphs.IsChild(graph)) return kNotSupported;
+    Context* context = nullptr;
+    const DriverCode current = CurrentContext(site, &context);
+    if (current != DriverCode::kSuccess) return ToResult(current);
     if (!AreValidFlags(flags, may_upload)) {
       done->result = CUDA_GRAPH_INSTANTIATE_ERROR;
       return kInvalidValue;
@@ -230,6 +233,13 @@ void GiveUpBehind(const CallSite& site, DriverState& driver, Stream stream, Grap
   if (!later.ok()) GiveUp(site, driver, holder);
 }
 
+// Whether a launch waits for work, which may wait for the function that launches.
+bool MayWait(DriverState& driver, CUgraphExec exec) {
+  const std::lock_guard lock(driver.graphs->mutex);
+  const GraphExec* const found = driver.graphs->Find(exec);
+  return found != nullptr && (HasConditions(*found->graph) || HasMemoryNodes(*found->graph));
+}
+
 CUresult Launch(const CallSite& site, DriverState& driver, CUgraphExec exec, Stream stream) {
   GraphId holder = 0;
   GraphExec launch = FindForLaunch(site, driver, exec, stream.device(), &holder);
@@ -305,6 +315,10 @@ extern "C" CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
   return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
     CheckUncaptured(driver, context, stream);
+    if (host_function_context != nullptr && MayWait(driver, exec)) {
+      return ToResult(Misused(site, DiagnosticKind::kCallInHostFunction, DriverCode::kNotPermitted,
+                              "a launch of a graph that decides something, or allocates, waits"));
+    }
     return Launch(site, driver, exec, WorkOf(driver, context, stream));
   });
 }
@@ -314,7 +328,7 @@ TWINMMU_OF_THREAD(cuGraphLaunch_ptsz, cuGraphLaunch, (CUgraphExec exec, CUstream
 // Here a graph has nothing that could be brought to the device before it is launched, but memory.
 extern "C" CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     CheckUncaptured(driver, context, stream);
     const std::lock_guard lock(driver.graphs->mutex);
     const GraphExec* const found = driver.graphs->Find(exec);

@@ -19,6 +19,7 @@
 #include "sim/libcuda/report/report_reader.h"
 #include "sim/libcuda/tests/own_report.h"
 #include "third_party/cuda_abi/cuda_abi.h"
+#include "third_party/cuda_abi/graph_abi.h"
 
 namespace twinmmu::libcuda {
 
@@ -34,6 +35,12 @@ CUresult cuMemAllocAsync(CUdeviceptr*, size_t, CUstream);
 CUresult cuMemFreeAsync(CUdeviceptr, CUstream);
 CUresult cuMemFree_v2(CUdeviceptr);
 CUresult cuMemsetD8Async(CUdeviceptr, unsigned char, size_t, CUstream);
+CUresult cuGraphDestroy(CUgraph);
+CUresult cuGraphExecDestroy(CUgraphExec);
+CUresult cuGraphInstantiateWithFlags(CUgraphExec*, CUgraph, unsigned long long);
+CUresult cuGraphLaunch(CUgraphExec, CUstream);
+CUresult cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode);
+CUresult cuStreamEndCapture(CUstream, CUgraph*);
 CUresult cuLaunchHostFunc(CUstream, void (*)(void*), void*);
 CUresult cuStreamCreate(CUstream*, unsigned int);
 CUresult cuStreamDestroy_v2(CUstream);
@@ -156,6 +163,22 @@ TEST_F(CallsOfHostFunctionsTest, DefaultStreamsAreGivenNoWork) {
 // As it waits for the device.
 TEST_F(CallsOfHostFunctionsTest, MemoryOfTheDeviceIsNotFreedInStreamOrder) {
   EXPECT_EQ(ResultOf([&] { return cuMemFreeAsync(memory_, other_); }), kNotPermitted);
+}
+
+// Here such a launch may wait for the device, too.
+TEST_F(CallsOfHostFunctionsTest, GraphsThatAllocateAreNotLaunched) {
+  CUdeviceptr memory = 0;
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  EXPECT_EQ(cuStreamBeginCapture_v2(other_, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAllocAsync(&memory, 64, other_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFreeAsync(memory, other_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamEndCapture(other_, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+  EXPECT_EQ(ResultOf([&] { return cuGraphLaunch(executable, other_); }), kNotPermitted);
+  EXPECT_THAT(Reported(), testing::HasSubstr("a graph that decides something, or allocates"));
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
 }
 
 TEST_F(CallsOfHostFunctionsTest, ProcessesAreNotLocked) {

@@ -230,6 +230,9 @@ DriverCode ReadAttributes(const CallSite& site, DriverState& driver, Context& co
 CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, CUfunction function,
                   const LaunchConfig& config, CUstream stream, const LaunchForm& form,
                   void** parameters, void** extra) {
+  if (IsOfOther(driver, ContextOfStream(driver, context, stream), function)) {
+    return ToResult(DriverCode::kInvalidHandle);
+  }
   if (driver.captures.MayMatter()) {
     CapturedLaunch launch{ParamsOf(function, config, parameters, extra), form,
                           config.programmatic_stream_serialization};
@@ -259,6 +262,11 @@ CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, C
     NoteRecorded(driver, recorded.event);
   }
   return CUDA_SUCCESS;
+}
+
+bool IsOfOther(DriverState& driver, const Context& context, CUfunction function) {
+  const Context* const owner = NamedObject(function).FindContext(driver);
+  return owner != nullptr && owner != &context;
 }
 
 absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context, CUfunction function) {

@@ -67,6 +67,12 @@ CUresult LoadPtx(const CallSite& site, DriverState& driver, Context& context,
   return Give(loaded, module);
 }
 
+// The context of a module. Those of libraries are of no one, and so of that of the call.
+Context* OwnerOf(const DriverState& driver, Context& current, CUmodule module) {
+  Context* const owner = NamedObject(module).FindContext(driver);
+  return owner != nullptr ? owner : &current;
+}
+
 CUresult LoadImage(const CallSite& site, CUmodule* module, const void* image,
                    const JitOptions& options) {
   return EnterInContext(site, {module, image}, [&](DriverState& driver, Context& context) {
@@ -195,7 +201,7 @@ extern "C" CUresult cuModuleLoad(CUmodule* module, const char* name) {
 }
 
 extern "C" CUresult cuModuleUnload(CUmodule module) {
-  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+  return EnterInContext(TWINMMU_HERE, module, {}, [&](DriverState& driver, Context& context) {
     const absl::Status unloaded = driver.executor.UnloadModule(ModuleOf(driver, context, module));
     if (unloaded.ok()) {
       driver.modules.modules.Remove(ToNumber(module));
@@ -222,9 +228,11 @@ extern "C" CUresult cuModuleGetLoadingMode(int* mode) {
 }
 
 extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  return EnterInContext(TWINMMU_HERE, {function, name}, [&](DriverState& driver, Context& context) {
+  const Needed needed = {function, name};
+  return EnterInContext(TWINMMU_HERE, module, needed, [&](DriverState& driver, Context& context) {
     if (*name == '\0') return ToResult(DriverCode::kInvalidValue);
-    Records<FunctionRecord>::Prepared record(FunctionRecord{&context, ToNumber(module), nullptr});
+    Context* const owner = OwnerOf(driver, context, module);
+    Records<FunctionRecord>::Prepared record(FunctionRecord{owner, ToNumber(module), nullptr});
     const absl::StatusOr<Kernel> kernel =
         driver.executor.GetKernel(ModuleOf(driver, context, module), name);
     if (kernel.ok()) driver.modules.functions.Add(kernel->value(), std::move(record));
@@ -234,7 +242,7 @@ extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, c
 
 extern "C" CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule module) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, {count}, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, module, {count}, [&](DriverState& driver, Context& context) {
     const auto found =
         driver.simulator->kernels().Find(site.name(), ModuleOf(driver, context, module));
     if (found.ok()) *count = static_cast<unsigned int>(found->program->kernels().size());
@@ -245,14 +253,15 @@ extern "C" CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule modul
 extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int count,
                                                CUmodule module) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, {functions}, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, module, {functions}, [&](DriverState& driver, Context& context) {
     const Module named = ModuleOf(driver, context, module);
     const auto found = driver.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());
     const std::vector<ptx::KernelInfo>& kernels = found->program->kernels();
+    Context* const owner = OwnerOf(driver, context, module);
     std::vector<CUfunction> all(std::min<size_t>(count, kernels.size()));  // or none of them
     for (size_t i = 0; i < all.size(); ++i) {
-      Records<FunctionRecord>::Prepared record(FunctionRecord{&context, named.value(), nullptr});
+      Records<FunctionRecord>::Prepared record(FunctionRecord{owner, named.value(), nullptr});
       const absl::StatusOr<Kernel> kernel = driver.executor.GetKernel(named, kernels[i].name);
       if (!kernel.ok()) return ToResult(kernel.status());
       driver.modules.functions.Add(kernel->value(), std::move(record));
@@ -266,7 +275,7 @@ extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
 extern "C" CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUmodule module,
                                          const char* name) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, {name}, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, module, {name}, [&](DriverState& driver, Context& context) {
     if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
     const Module named = ModuleOf(driver, context, module);
     const auto found = driver.simulator->kernels().Find(site.name(), named);

@@ -197,7 +197,8 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
 template <typename Body>
 CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
                        const CUlaunchConfig* config, const Body& body) {
-  return EnterInContext(site, {result, config}, [&](DriverState& driver, Context& context) {
+  const Needed needed = {result, config};
+  return EnterInContext(site, function, needed, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<Found> kernel =
         FindKernel(site, driver, context, function, Handle::kEither);
     if (!kernel.ok()) return ToResult(kernel.status());

@@ -29,6 +29,7 @@ LaunchConfig ConfigOf(const StepwiseLaunch& launch, int width, int height) {
 template <typename Change>
 CUresult Set(const CallSite& site, CUfunction function, const Change& change) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    if (IsOfOther(driver, context, function)) return ToResult(DriverCode::kInvalidHandle);
     const absl::StatusOr<Kernel> kernel = KernelOf(driver, context, function);
     if (!kernel.ok()) return ToResult(kernel.status());
     const auto known = driver.simulator->kernels().Find(site.name(), *kernel);
@@ -63,6 +64,7 @@ CUresult SetArgument(const CallSite& site, CUfunction function, int offset, cons
 CUresult LaunchGrid(const CallSite& site, CUfunction function, int width, int height,
                     CUstream stream) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    if (IsOfOther(driver, context, function)) return ToResult(DriverCode::kInvalidHandle);
     StepwiseLaunch launch =
         driver.modules.stepwise_launches.Find(ToNumber(function)).value_or(StepwiseLaunch());
     if (width <= 0 || height <= 0) return ToResult(DriverCode::kInvalidValue);

@@ -45,7 +45,8 @@ CUresult FaultOfKernel(const CallSite& site, DriverState& driver, CUfunction fun
 template <typename Body>
 CUresult EnterKernel(const CallSite& site, CUfunction function, Handle handle, Needed needed,
                      const Body& body) {
-  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
+  const NamedObject named = handle == Handle::kFunction ? function : NamedObject();
+  return EnterInAnyContext(site, named, {}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOfKernel(site, driver, function, handle);
     if (fault != cuda_abi::CUDA_SUCCESS) return fault;
     return WithKernel(site, driver, context, function, handle, needed, body);

@@ -62,7 +62,7 @@ std::optional<uint64_t> FindReference(DriverState& driver, uint64_t address) {
 
 CUresult GetReference(const CallSite& site, void** reference, CUmodule module, const char* name,
                       ptx::Reference kind) {
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, module, {}, [&](DriverState& driver, Context& context) {
     const Module named = ModuleOf(driver, context, module);
     const auto found = driver.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());

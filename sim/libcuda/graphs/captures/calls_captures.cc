@@ -25,7 +25,8 @@ bool IsMode(CUstreamCaptureMode mode) {
 template <typename Body>
 CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const Body& body,
                      bool is_possible = true) {
-  return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) -> CUresult {
+  const auto in_context = [&](DriverState& driver, Context& context) -> CUresult {
+    CheckDefaultStream(stream);
     const CUresult fault = FaultOn(site, driver, stream);
     if (fault != CUDA_SUCCESS) return is_possible ? fault : kInvalidValue;
     CUresult result = CUDA_SUCCESS;
@@ -37,7 +38,8 @@ CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const
       due = driver.graphs->TakeDestructions();
     }
     return Destroy(site, due, result);
-  });
+  };
+  return EnterInAnyContext(site, stream, needed, in_context);
 }
 
 // `graph`: null, a new one.

@@ -1,0 +1,81 @@
+// Objects of another context than the current one. Source: an H200 with driver 580.159.
+
+#include "conformance/abi/contexts/context_objects.h"
+
+namespace twinmmu::abi {
+namespace {
+
+constexpr Function<CUresult(CUfunction, int, int, int)> set_shape("cuFuncSetBlockShape");
+constexpr Function<CUresult(CUfunction, int, int, CUstream)> launch_grid("cuLaunchGridAsync");
+
+// The objects are of the primary context; another one is current.
+class OtherContextTest : public ContextObjectsTest {
+ protected:
+  void SetUp() override {
+    ContextObjectsTest::SetUp();
+    ASSERT_EQ(cuCtxCreate(&other_, 0, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamCreate(&stream_of_other_, 0), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(cuCtxDestroy(other_), CUDA_SUCCESS);
+    ContextObjectsTest::TearDown();
+  }
+
+  CUcontext other_ = nullptr;
+  CUstream stream_of_other_ = nullptr;
+};
+
+TEST_F(OtherContextTest, StreamsTakeWorkAllTheSame) {
+  EXPECT_EQ(Launch(write_, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(FirstWord(), static_cast<uint32_t>(kWritten));
+}
+
+TEST_F(OtherContextTest, FunctionsAreLaunchedOnStreamsOfTheirContextOnly) {
+  EXPECT_EQ(Launch(write_, stream_of_other_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(Launch(write_, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(Launch(write_, CU_STREAM_PER_THREAD), CUDA_ERROR_INVALID_HANDLE);
+  void* arguments[] = {&memory_};
+  EXPECT_EQ(cuLaunchKernel(write_, 0, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr),
+            CUDA_ERROR_INVALID_HANDLE)
+      << "comes before the shape";
+}
+
+TEST_F(OtherContextTest, NorAreTheyCapturedOnOthers) {
+  CUgraph graph = nullptr;
+  EXPECT_EQ(cuStreamBeginCapture(stream_of_other_, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(write_, stream_of_other_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuStreamEndCapture(stream_of_other_, &graph), CUDA_SUCCESS) << "goes on";
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+TEST_F(OtherContextTest, AFunctionIsOfTheContextOfItsModule) {
+  CUfunction function = nullptr;
+  EXPECT_EQ(cuModuleGetFunction(&function, module_, "write"), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(function, stream_of_other_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(Launch(function, stream_), CUDA_SUCCESS);
+}
+
+TEST_F(OtherContextTest, StepwiseLaunchesAreOfTheCurrentContext) {
+  EXPECT_EQ(set_shape(write_, 1, 1, 1), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(launch_grid(write_, 1, 1, stream_), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(OtherContextTest, TexturesAreNotToldNorMadeOfItsArrays) {
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_ARRAY;
+  resource.res.array.hArray = array_;
+  CUDA_TEXTURE_DESC sampling = {};
+  CUtexObject texture = 0;
+  CUtexObject denied = 0;
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuTexObjectCreate(&texture, &resource, &sampling, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(other_), CUDA_SUCCESS);
+  EXPECT_EQ(cuTexObjectCreate(&denied, &resource, &sampling, nullptr),
+            CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+  EXPECT_EQ(cuTexObjectGetResourceDesc(&resource, texture), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace twinmmu::abi

@@ -1,0 +1,46 @@
+// The object that a call names, which has a context.
+
+#ifndef TWINMMU_SIM_LIBCUDA_CALLS_CONTEXTS_NAMED_OBJECT_H_
+#define TWINMMU_SIM_LIBCUDA_CALLS_CONTEXTS_NAMED_OBJECT_H_
+
+#include <cstdint>
+
+#include "sim/libcuda/contexts.h"
+#include "third_party/cuda_abi/cuda_abi.h"
+
+namespace twinmmu::libcuda {
+
+struct DriverState;
+
+// A thread without a current context calls in that of the object. Default streams have none.
+// Source: an H200 with driver 580.159.
+class NamedObject {
+ public:
+  NamedObject() = default;  // none: the thread needs a current context
+  // Implicit, so that a call enters for what it is given.
+  NamedObject(cuda_abi::CUstream stream) : NamedObject(Kind::kStream, stream) {}
+  NamedObject(cuda_abi::CUevent event) : NamedObject(Kind::kEvent, event) {}
+  NamedObject(cuda_abi::CUmodule module) : NamedObject(Kind::kModule, module) {}
+  NamedObject(cuda_abi::CUfunction function) : NamedObject(Kind::kFunction, function) {}
+  NamedObject(cuda_abi::CUarray array) : NamedObject(Kind::kArray, array) {}
+  NamedObject(cuda_abi::CUmipmappedArray mipmap) : NamedObject(Kind::kMipmap, mipmap) {}
+
+  bool is_none() const { return kind_ == Kind::kNone; }
+  bool is_stream() const { return kind_ == Kind::kStream; }
+
+  // Null: no object was made with that handle.
+  Context* FindContext(const DriverState& driver) const;
+
+ private:
+  enum class Kind { kNone, kStream, kEvent, kModule, kFunction, kArray, kMipmap };
+
+  NamedObject(Kind kind, const void* handle)
+      : kind_(kind), id_(reinterpret_cast<uintptr_t>(handle)) {}
+
+  Kind kind_ = Kind::kNone;
+  uint64_t id_ = 0;
+};
+
+}  // namespace twinmmu::libcuda
+
+#endif  // TWINMMU_SIM_LIBCUDA_CALLS_CONTEXTS_NAMED_OBJECT_H_
