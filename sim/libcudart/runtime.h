@@ -40,6 +40,8 @@ extern std::atomic<uint64_t> context_generation;
 
 // Loads and initializes the driver, at the first call.
 cudaError_t Initialize();
+// After that.
+int DeviceCount();
 
 // The device of a thread where there is no context: the one it chose, or the first of those that
 // are valid (cudaSetValidDevices).

@@ -9,6 +9,15 @@ constexpr unsigned int kMapsHostMemory = 8;  // cudaDeviceMapHost
 
 }  // namespace
 
+// Known since the start, and told to functions that streams call, too.
+extern "C" cudaError_t cudaGetDeviceCount(int* count) {
+  return Anywhere([&]() -> cudaError_t {
+    if (count == nullptr) return cudaErrorInvalidValue;
+    *count = DeviceCount();
+    return cudaSuccess;
+  });
+}
+
 extern "C" cudaError_t cudaGetDevice(int* device) {
   return Anywhere([&]() -> cudaError_t {
     return device != nullptr ? CurrentDevice(device) : cudaErrorInvalidValue;

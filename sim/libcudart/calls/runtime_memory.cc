@@ -8,8 +8,8 @@ namespace {
 // Nothing is where an allocation of no bytes is; the driver refuses one.
 template <typename Body>
 TWINMMU_INLINE cudaError_t Allocate(void** address, size_t size, const Body& body) {
+  if (address == nullptr) return Anywhere([] { return cudaErrorInvalidValue; });
   return InContext([&]() -> cudaError_t {
-    if (address == nullptr) return cudaErrorInvalidValue;
     if (size != 0) return body();
     *address = nullptr;
     return cudaSuccess;
@@ -126,7 +126,7 @@ extern "C" cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* pool,
 
 extern "C" cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes,
                                                 const void* pointer) {
-  return InContext([&]() -> cudaError_t {
+  return Anywhere([&]() -> cudaError_t {
     if (attributes == nullptr) return cudaErrorInvalidValue;
     unsigned int type = 0;
     unsigned int managed = 0;

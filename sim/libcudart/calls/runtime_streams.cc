@@ -34,7 +34,7 @@ extern "C" cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, int mode
 
 extern "C" cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
                                             cudaEvent_t end) {
-  return InContext([&] {
+  return Anywhere([&] {
     return milliseconds != nullptr ? driver.cuEventElapsedTime(milliseconds, start, end)
                                    : cudaErrorInvalidValue;
   });

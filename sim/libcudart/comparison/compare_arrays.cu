@@ -134,6 +134,7 @@ void AskAboutTextures() {
   sampling.readMode = cudaReadModeNormalizedFloat;
   ASK(cudaCreateTextureObject(&texture, &resource, &sampling, nullptr));
   sampling = {};
+  view = {};  // what it was told of no view is anything
   view.format = cudaResViewFormatFloat1;
   view.width = 16;
   view.height = 8;

@@ -42,6 +42,7 @@ constexpr Group kGroups[] = {
     {"variables", AskAboutVariables},
     {"libraries", AskAboutLibraries},
     {"sharing", AskAboutSharing},
+    {"host_functions", AskInHostFunctions},
     {kProperties, AskAboutProperties},
 };
 

@@ -48,6 +48,7 @@ void AskAboutFunctions();
 void AskAboutVariables();
 void AskAboutLibraries();
 void AskAboutSharing();
+void AskInHostFunctions();
 void AskAboutProperties();
 
 // A pointer to no memory.
