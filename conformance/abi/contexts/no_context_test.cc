@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "conformance/abi/contexts/context_objects.h"
 
@@ -136,6 +137,21 @@ TEST_F(WithoutContextTest, ObjectsAreDestroyed) {
   EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
   EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
   EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
+// But for copies.
+TEST_F(WithoutContextTest, ADestroyedContextIsAsNone) {
+  CUcontext other = nullptr;
+  std::thread made([&] { EXPECT_EQ(cuCtxCreate(&other, 0, 0), CUDA_SUCCESS); });
+  made.join();
+  EXPECT_EQ(cuCtxSetCurrent(other), CUDA_SUCCESS);
+  std::thread([&] { EXPECT_EQ(cuCtxDestroy(other), CUDA_SUCCESS); }).join();
+  EXPECT_EQ(cuMemsetD32Async(memory_, 5, 2, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(write_, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventQuery(event_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemcpyDtoDAsync(memory_, memory_ + 4, 4, stream_), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(cuMemsetD32Async(memory_, 5, 2, nullptr), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
 TEST_F(WithoutContextTest, WhatIsNoObjectIsWhatIsWrong) {

@@ -55,6 +55,17 @@ TEST_F(OtherContextTest, AFunctionIsOfTheContextOfItsModule) {
   EXPECT_EQ(Launch(function, stream_), CUDA_SUCCESS);
 }
 
+TEST_F(OtherContextTest, ThereIsNoTimeBetweenEventsOfTwoContexts) {
+  float milliseconds = 0;
+  CUevent event = nullptr;
+  EXPECT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventRecord(event, stream_of_other_), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventSynchronize(event), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventSynchronize(event_), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventElapsedTime(&milliseconds, event_, event), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
+}
+
 TEST_F(OtherContextTest, StepwiseLaunchesAreOfTheCurrentContext) {
   EXPECT_EQ(set_shape(write_, 1, 1, 1), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(launch_grid(write_, 1, 1, stream_), CUDA_ERROR_INVALID_HANDLE);

@@ -108,7 +108,7 @@ constexpr bool kBetweenPeers = std::is_same_v<Description, CUDA_MEMCPY3D_PEER>;
 // `stream`: a CUstream, or none.
 template <typename Description, typename... OnStream>
 CUresult CopyBox(const CallSite& site, const Description* description, OnStream... stream) {
-  const CUstream named = GivenStream(stream...);
+  const NamedObject named = NamedObject::OfCopy(GivenStream(stream...));
   return EnterInContext(site, named, {description}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D copy = As3D(*description);
     const EndContexts contexts = ContextsOf(*description);

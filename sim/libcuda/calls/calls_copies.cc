@@ -29,7 +29,7 @@ DriverCode FindPeer(const CallSite& site, DriverState& driver, Context& current,
 template <typename... OnStream>
 CUresult CopyPeer(const CallSite& site, const PeerEnd& dst, const PeerEnd& src, size_t size,
                   OnStream... stream) {
-  const CUstream named = GivenStream(stream...);
+  const NamedObject named = NamedObject::OfCopy(GivenStream(stream...));
   return EnterInContext(site, named, {}, [&](DriverState& driver, Context& context) {
     PeerAddress to;
     PeerAddress from;
@@ -109,7 +109,8 @@ TWINMMU_ON_STREAM_OF_THREAD(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2,
 extern "C" CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void* srcHost,
                                          size_t byteCount, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
+  const NamedObject named = NamedObject::OfCopy(stream);
+  return EnterInContext(site, named, {}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D row =
         RowOf(CU_MEMORYTYPE_DEVICE, dstDevice, CU_MEMORYTYPE_HOST, ToNumber(srcHost), byteCount);
     const Captured captured = CaptureCopy(site, driver, context, row, stream);
@@ -126,7 +127,8 @@ TWINMMU_OF_THREAD(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2,
 extern "C" CUresult cuMemcpyDtoHAsync_v2(void* dstHost, CUdeviceptr srcDevice, size_t byteCount,
                                          CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
+  const NamedObject named = NamedObject::OfCopy(stream);
+  return EnterInContext(site, named, {}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D row =
         RowOf(CU_MEMORYTYPE_HOST, ToNumber(dstHost), CU_MEMORYTYPE_DEVICE, srcDevice, byteCount);
     const Captured captured = CaptureCopy(site, driver, context, row, stream);
@@ -143,7 +145,8 @@ TWINMMU_OF_THREAD(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2,
 extern "C" CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t byteCount, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
+  const NamedObject named = NamedObject::OfCopy(stream);
+  return EnterInContext(site, named, {}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D row =
         RowOf(CU_MEMORYTYPE_DEVICE, dstDevice, CU_MEMORYTYPE_DEVICE, srcDevice, byteCount);
     const Captured captured = CaptureCopy(site, driver, context, row, stream);
@@ -171,7 +174,8 @@ TWINMMU_ON_STREAM_OF_THREAD(cuMemcpy_ptds, cuMemcpy,
 extern "C" CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t byteCount,
                                   CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
+  const NamedObject named = NamedObject::OfCopy(stream);
+  return EnterInContext(site, named, {}, [&](DriverState& driver, Context& context) {
     const CUDA_MEMCPY3D row =
         RowOf(CU_MEMORYTYPE_UNIFIED, dst, CU_MEMORYTYPE_UNIFIED, src, byteCount);
     const Captured captured = CaptureCopy(site, driver, context, row, stream);

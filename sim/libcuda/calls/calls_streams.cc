@@ -428,7 +428,7 @@ extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CU
                          (record->flags & CU_EVENT_DISABLE_TIMING) == 0;
       if (!timed) return ToResult(DriverCode::kInvalidHandle);
     }
-    if (from->context->device != to->context->device) return ToResult(DriverCode::kInvalidHandle);
+    if (from->context != to->context) return ToResult(DriverCode::kInvalidHandle);
     if (milliseconds == nullptr) {
       return ToResult(Misused(site, DiagnosticKind::kNullPointer, DriverCode::kInvalidHandle));
     }

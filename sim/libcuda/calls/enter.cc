@@ -185,12 +185,19 @@ DriverCode Admit(const CallSite& site, DriverState** driver) {
   return DriverCode::kSuccess;
 }
 
+// Whether the current context of the thread counts for a call that names an object.
+bool HasContextFor(const NamedObject& named) {
+  if (named.is_none() || host_function_context != nullptr) return true;
+  const std::vector<StackedContext>& stack = ContextStack();
+  if (stack.empty()) return false;
+  const Context* const top = stack.back().context;
+  return named.is_of_copy() || (top != nullptr && top->alive.load(std::memory_order_relaxed));
+}
+
 // The context that a call is in. Without a current one, what is null counts before it.
 DriverCode FindContext(const CallSite& site, const DriverState& driver, const NamedObject& named,
                        Needed needed, Context** context) {
-  const bool has_own =
-      named.is_none() || host_function_context != nullptr || !ContextStack().empty();
-  if (ABSL_PREDICT_TRUE(has_own)) return CurrentContext(site, context);
+  if (ABSL_PREDICT_TRUE(HasContextFor(named))) return CurrentContext(site, context);
   const DriverCode code = CheckNeeded(site, needed);
   if (code != DriverCode::kSuccess) return code;
   *context = named.FindContext(driver);

@@ -43,6 +43,7 @@ constexpr Group kGroups[] = {
     {"libraries", AskAboutLibraries},
     {"sharing", AskAboutSharing},
     {"host_functions", AskInHostFunctions},
+    {"two_devices", AskAcrossDevices},
     {kProperties, AskAboutProperties},
 };
 

@@ -49,6 +49,7 @@ void AskAboutVariables();
 void AskAboutLibraries();
 void AskAboutSharing();
 void AskInHostFunctions();
+void AskAcrossDevices();  // if there are two
 void AskAboutProperties();
 
 // A pointer to no memory.

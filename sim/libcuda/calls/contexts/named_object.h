@@ -12,7 +12,8 @@ namespace twinmmu::libcuda {
 
 struct DriverState;
 
-// A thread without a current context calls in that of the object. Default streams have none.
+// A thread without a current context, or with one that is destroyed, calls in that of the object.
+// Default streams have none.
 // Source: an H200 with driver 580.159.
 class NamedObject {
  public:
@@ -25,8 +26,16 @@ class NamedObject {
   NamedObject(cuda_abi::CUarray array) : NamedObject(Kind::kArray, array) {}
   NamedObject(cuda_abi::CUmipmappedArray mipmap) : NamedObject(Kind::kMipmap, mipmap) {}
 
+  // The stream of a copy, for which a current context that is destroyed counts all the same.
+  static NamedObject OfCopy(cuda_abi::CUstream stream) {
+    NamedObject of_copy(stream);
+    of_copy.is_of_copy_ = true;
+    return of_copy;
+  }
+
   bool is_none() const { return kind_ == Kind::kNone; }
   bool is_stream() const { return kind_ == Kind::kStream; }
+  bool is_of_copy() const { return is_of_copy_; }
 
   // Null: no object was made with that handle.
   Context* FindContext(const DriverState& driver) const;
@@ -39,6 +48,7 @@ class NamedObject {
 
   Kind kind_ = Kind::kNone;
   uint64_t id_ = 0;
+  bool is_of_copy_ = false;
 };
 
 }  // namespace twinmmu::libcuda
