@@ -111,6 +111,24 @@ TEST_F(CheckpointDeathTest, ThreadsWithoutAContextGoOn) {
   EXPECT_EQ(unlock(me_, nullptr), CUDA_SUCCESS);
 }
 
+TEST_F(CheckpointDeathTest, ThreadsWithoutAContextWaitToWorkOnStreams) {
+  const Buffer buffer(4096);
+  CUstream stream = nullptr;
+  EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  EXPECT_EQ(lock(me_, nullptr), CUDA_SUCCESS);
+  std::atomic<bool> filled{false};
+  std::thread other([&] {
+    EXPECT_EQ(cuMemsetD8Async(buffer.address(), 1, 16, stream), CUDA_SUCCESS);
+    filled = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(filled);
+  EXPECT_EQ(unlock(me_, nullptr), CUDA_SUCCESS);
+  other.join();
+  EXPECT_TRUE(filled);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
 TEST_F(CheckpointDeathTest, OtherThreadsWaitUntilItIsUnlocked) {
   const Buffer buffer(4096);
   EXPECT_EQ(lock(me_, nullptr), CUDA_SUCCESS);

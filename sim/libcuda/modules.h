@@ -85,8 +85,8 @@ Module ModuleOf(DriverState& driver, const Context& context, cuda_abi::CUmodule 
 // in the current context.
 absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context,
                                 cuda_abi::CUfunction function);
-// Whether it is a function of another context, which launches in this one are refused. Source: an
-// H200 with driver 580.159.
+// Whether it is of another context: its launches in this one are refused. Those of libraries are of
+// all contexts. Source: an H200 with driver 580.159.
 bool IsOfOther(DriverState& driver, const Context& context, cuda_abi::CUfunction function);
 
 // How many blocks of that size a multiprocessor holds.

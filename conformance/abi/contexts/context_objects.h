@@ -9,6 +9,14 @@
 
 namespace twinmmu::abi {
 
+using CUlibrary = struct CUlib_st*;
+using CUkernel = struct CUkern_st*;
+constexpr Function<CUresult(CUlibrary*, const void*, void*, void*, unsigned int, void*, void*,
+                            unsigned int)>
+    load_library("cuLibraryLoadData");
+constexpr Function<CUresult(CUlibrary)> unload_library("cuLibraryUnload");
+constexpr Function<CUresult(CUkernel*, CUlibrary, const char*)> get_kernel("cuLibraryGetKernel");
+
 class ContextObjectsTest : public ContextTest {
  protected:
   // The kernel writes it where it is told to.

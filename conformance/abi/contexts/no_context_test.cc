@@ -62,7 +62,8 @@ TEST_F(WithoutContextTest, StreamsAreAsked) {
   EXPECT_EQ(flags, static_cast<unsigned int>(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(cuStreamGetCtx(stream_, &context), CUDA_SUCCESS);
   EXPECT_EQ(context, context_);
-  EXPECT_EQ(cuStreamQuery(stream_), cuStreamSynchronize(stream_));
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamQuery(stream_), CUDA_SUCCESS);
 }
 
 TEST_F(WithoutContextTest, EventsAreRecordedAskedAndWaitedFor) {
@@ -89,6 +90,22 @@ TEST_F(WithoutContextTest, StreamsAreCapturedAndTakeGraphsMadeInAContext) {
   EXPECT_EQ(FirstWord(), 9u);
   EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
   EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+TEST_F(WithoutContextTest, KernelsOfLibrariesAreLaunchedAndCaptured) {
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  CUgraph graph = nullptr;
+  EXPECT_EQ(load_library(&library, kText, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+  EXPECT_EQ(get_kernel(&kernel, library, "write"), CUDA_SUCCESS);
+  const auto function = reinterpret_cast<CUfunction>(kernel);
+  EXPECT_EQ(Launch(function, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(FirstWord(), static_cast<uint32_t>(kWritten));
+  EXPECT_EQ(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(function, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  EXPECT_EQ(unload_library(library), CUDA_SUCCESS);
 }
 
 TEST_F(WithoutContextTest, DefaultStreamsNeedOne) {
@@ -163,6 +180,7 @@ TEST_F(WithoutContextTest, WhatIsNoObjectIsWhatIsWrong) {
   EXPECT_EQ(cuEventElapsedTime(&milliseconds, nullptr, event_), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuEventRecord(nullptr, stream_), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuEventDestroy(nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuStreamDestroy(nullptr), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuModuleUnload(nullptr), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuModuleGetFunction(&function, nullptr, "write"), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuArrayGetDescriptor(&row, nullptr), CUDA_ERROR_INVALID_HANDLE);

@@ -8,6 +8,8 @@ namespace {
 constexpr Function<CUresult(CUfunction, int, int, int)> set_shape("cuFuncSetBlockShape");
 constexpr Function<CUresult(CUfunction, int, int, CUstream)> launch_grid("cuLaunchGridAsync");
 
+constexpr Function<CUresult(CUfunction*, CUkernel)> get_function("cuKernelGetFunction");
+
 // The objects are of the primary context; another one is current.
 class OtherContextTest : public ContextObjectsTest {
  protected:
@@ -53,6 +55,24 @@ TEST_F(OtherContextTest, AFunctionIsOfTheContextOfItsModule) {
   EXPECT_EQ(cuModuleGetFunction(&function, module_, "write"), CUDA_SUCCESS);
   EXPECT_EQ(Launch(function, stream_of_other_), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(Launch(function, stream_), CUDA_SUCCESS);
+}
+
+TEST_F(OtherContextTest, FunctionsOfLibrariesAreLaunchedInBothContexts) {
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  CUfunction here = nullptr;
+  CUfunction there = nullptr;
+  EXPECT_EQ(load_library(&library, kText, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+  EXPECT_EQ(get_kernel(&kernel, library, "write"), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(get_function(&there, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSetCurrent(other_), CUDA_SUCCESS);
+  EXPECT_EQ(get_function(&here, kernel), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(there, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(FirstWord(), static_cast<uint32_t>(kWritten));
+  EXPECT_EQ(Launch(here, stream_of_other_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_of_other_), CUDA_SUCCESS);
+  EXPECT_EQ(unload_library(library), CUDA_SUCCESS);
 }
 
 TEST_F(OtherContextTest, ThereIsNoTimeBetweenEventsOfTwoContexts) {

@@ -198,6 +198,7 @@ TEST_F(HostFunctionsTest, StreamsTakeNoKernelsCopiesOrAllocations) {
     results["cuMemAllocAsync"] = allocate(&address, 64, other_);
   });
   for (const auto& [name, result] : results) EXPECT_EQ(result, CUDA_ERROR_NOT_PERMITTED) << name;
+  EXPECT_EQ(results.size(), 5u);
   EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
 }
 
@@ -216,6 +217,24 @@ TEST_F(HostFunctionsTest, GraphsMayBeLaunchedOnStreamsThatWereCreated) {
   EXPECT_EQ(Read(words_), 0x09090909u);
   EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
   EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+TEST_F(HostFunctionsTest, DefaultStreamsAreNotPermittedBeforeTheySpoilACapture) {
+  CUgraph graph = nullptr;
+  CUevent event = nullptr;
+  CUstream blocking = nullptr;
+  EXPECT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamCreate(&blocking, CU_STREAM_DEFAULT), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  CallNow(stream_, [&] {
+    EXPECT_EQ(cuMemsetD8Async(words_, 9, 4, nullptr), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_EQ(cuEventRecord(event, nullptr), CUDA_ERROR_NOT_PERMITTED);
+    EXPECT_EQ(cuStreamQuery(nullptr), CUDA_ERROR_NOT_PERMITTED);
+  });
+  EXPECT_EQ(cuStreamEndCapture(blocking, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy(blocking), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
 }
 
 TEST_F(HostFunctionsTest, StreamsThatWereCreatedMayBeCaptured) {

@@ -101,6 +101,9 @@ const char* WhatIsWrong(const Batch& batch) {
 CUresult Copy(const CallSite& site, Legacy legacy, const Batch& batch, size_t* fail_index,
               CUstream stream) {
   const Needed needed = {batch.to, batch.from, batch.sizes, batch.attributes, batch.first};
+  if (ContextStack().empty() && host_function_context == nullptr) {  // as on an H200
+    return Enter(site, needed, [](DriverState&) { return DriverCode::kInvalidValue; });
+  }
   return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);
     const bool is_refused = IsRefused(stream, legacy);

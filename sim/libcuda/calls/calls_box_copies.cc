@@ -58,7 +58,7 @@ BoxEnd BoxOf(DriverState& driver, const Context& context, const End& end) {
   return box;
 }
 
-// In which contexts the ends of a copy are; null: in the current one.
+// In which contexts the ends of a copy are; null: in that of the call.
 struct EndContexts {
   CUcontext to = nullptr;
   CUcontext from = nullptr;

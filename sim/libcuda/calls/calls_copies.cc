@@ -11,7 +11,7 @@ namespace twinmmu::libcuda {
 
 namespace {
 
-// One end of a copy between peers. Without a context it is in the current one.
+// One end of a copy between peers. Without a context it is in that of the call.
 struct PeerEnd {
   CUdeviceptr address;
   CUcontext context;

@@ -179,7 +179,8 @@ extern "C" CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int fl
 
 extern "C" CUresult cuStreamDestroy_v2(CUstream stream) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInAnyContext(site, stream, {}, [&](DriverState& driver, Context& context) {
+  const NamedObject named = NamedObject::OfCreated(stream);
+  return EnterInAnyContext(site, named, {}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOn(site, driver, stream);
     if (fault != CUDA_SUCCESS) {
       return stream != nullptr ? fault : ToResult(DriverCode::kInvalidHandle);

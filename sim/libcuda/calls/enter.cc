@@ -45,8 +45,9 @@ bool MayBeCalledByHostFunctions(absl::string_view call) {
   return is_of_object && !makes && !waits;
 }
 
-// The process is locked: see cuCheckpointProcessLock. Calls of a thread without a context, and
-// those that ask for devices, go on. Source: an H100 with driver 580.159, with one call of each.
+// The process is locked: see cuCheckpointProcessLock. Calls of a thread without a context that name
+// no object of one, and those that ask for devices, go on. Source: an H100 with driver 580.159,
+// with one call of each.
 void HoldWhileLocked(const CallSite& site) {
   constexpr char kOfDevices[] = "cuDevice";
   const bool goes_on = std::strncmp(site.name(), kOfDevices, sizeof(kOfDevices) - 1) == 0;
@@ -109,6 +110,15 @@ std::optional<EventRecord> FindEvent(const CallSite& site, DriverState& driver,
   return record;
 }
 
+namespace {
+
+bool IsUsable(const Context* context) {
+  if (context == nullptr || !context->alive.load(std::memory_order_relaxed)) return false;
+  return context->whole == nullptr || IsUsable(context->whole);
+}
+
+}  // namespace
+
 DriverCode CurrentContext(const CallSite& site, Context** context) {
   if (ABSL_PREDICT_FALSE(host_function_context != nullptr)) {
     *context = host_function_context;
@@ -118,17 +128,13 @@ DriverCode CurrentContext(const CallSite& site, Context** context) {
   if (ABSL_PREDICT_FALSE(stack.empty())) {
     return Misused(site, DiagnosticKind::kNoCurrentContext, DriverCode::kInvalidContext);
   }
-  *context = stack.back().context;
-  if (ABSL_PREDICT_FALSE(*context == nullptr)) {
+  Context* const current = stack.back().context;
+  if (ABSL_PREDICT_FALSE(current == nullptr)) {
     return Misused(site, DiagnosticKind::kUseOfUnknownContext, DriverCode::kContextIsDestroyed);
   }
-  if (ABSL_PREDICT_TRUE((*context)->alive.load(std::memory_order_relaxed))) {
-    if (ABSL_PREDICT_TRUE((*context)->whole == nullptr)) return DriverCode::kSuccess;
-    // What is made in a green context belongs to the primary one.
-    *context = (*context)->whole;
-    const Context* const whole = (*context)->whole;
-    if ((*context)->alive && (whole == nullptr || whole->alive)) return DriverCode::kSuccess;
-  }
+  // What is made in a green context belongs to the primary one.
+  *context = ABSL_PREDICT_TRUE(current->whole == nullptr) ? current : current->whole;
+  if (ABSL_PREDICT_TRUE(IsUsable(current))) return DriverCode::kSuccess;
   return Misused(site, DiagnosticKind::kUseOfDeadContext, DriverCode::kContextIsDestroyed);
 }
 
@@ -187,11 +193,22 @@ DriverCode Admit(const CallSite& site, DriverState** driver) {
 
 // Whether the current context of the thread counts for a call that names an object.
 bool HasContextFor(const NamedObject& named) {
-  if (named.is_none() || host_function_context != nullptr) return true;
-  const std::vector<StackedContext>& stack = ContextStack();
-  if (stack.empty()) return false;
-  const Context* const top = stack.back().context;
-  return named.is_of_copy() || (top != nullptr && top->alive.load(std::memory_order_relaxed));
+  if (named.is_none()) return true;
+  if (host_function_context != nullptr || ContextStack().empty()) return false;
+  return named.is_of_copy() || IsUsable(ContextStack().back().context);
+}
+
+// There is no object with that handle, nor a context.
+DriverCode NoSuchObject(const CallSite& site, const NamedObject& named) {
+  if (named.is_event() && named.id() != 0) {
+    return Misused(site, DiagnosticKind::kUseOfUnknownEvent, DriverCode::kInvalidHandle,
+                   absl::StrCat("event ", named.id(), " does not exist"));
+  }
+  if (named.is_stream()) {
+    return Misused(site, DiagnosticKind::kUseOfUnknownStream, DriverCode::kInvalidContext,
+                   absl::StrCat("stream ", named.id(), " does not exist"));
+  }
+  return DriverCode::kInvalidHandle;
 }
 
 // The context that a call is in. Without a current one, what is null counts before it.
@@ -201,8 +218,17 @@ DriverCode FindContext(const CallSite& site, const DriverState& driver, const Na
   const DriverCode code = CheckNeeded(site, needed);
   if (code != DriverCode::kSuccess) return code;
   *context = named.FindContext(driver);
-  if (*context != nullptr) return DriverCode::kSuccess;
-  return named.is_stream() ? CurrentContext(site, context) : DriverCode::kInvalidHandle;
+  if (IsUsable(*context)) {
+    const bool is_held = host_function_context == nullptr && Checkpoints::Get().HoldsCalls();
+    if (is_held) Checkpoints::Get().WaitUntilItRuns();
+    return DriverCode::kSuccess;
+  }
+  const bool in_function = host_function_context != nullptr;
+  if (in_function && named.is_default_stream()) throw Refusal{DriverCode::kNotPermitted};
+  const bool is_unknown = named.is_stream() && !named.is_default_stream();
+  const bool has_none = !in_function && ContextStack().empty();
+  if (!named.is_stream() || (is_unknown && has_none)) return NoSuchObject(site, named);
+  return CurrentContext(site, context);
 }
 
 CUresult RunIn(const CallSite& site, const NamedObject& named, Needed needed,

@@ -279,7 +279,8 @@ extern "C" CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx handle, 
 
 // Of the default stream: that which is current. The one of the thread is not told there.
 extern "C" CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* handle) {
-  return EnterInContext(TWINMMU_HERE, {handle}, [&](DriverState& driver, Context& context) {
+  const Needed needed = {handle};
+  return EnterInContext(TWINMMU_HERE, stream, needed, [&](DriverState& driver, Context& context) {
     Context* green = CurrentGreen();
     if (ToNumber(stream) > kPerThreadStream) {
       const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));

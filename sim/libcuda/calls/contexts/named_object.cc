@@ -20,6 +20,7 @@ Context* NamedObject::FindContext(const DriverState& driver) const {
     case Kind::kNone:
       return nullptr;
     case Kind::kStream:
+    case Kind::kCreated:
       return ContextIn(driver.streams.streams, id_);
     case Kind::kEvent:
       return ContextIn(driver.streams.events, id_);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "sim/libcuda/contexts.h"
+#include "sim/libcuda/streams.h"
 #include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu::libcuda {
@@ -26,6 +27,8 @@ class NamedObject {
   NamedObject(cuda_abi::CUarray array) : NamedObject(Kind::kArray, array) {}
   NamedObject(cuda_abi::CUmipmappedArray mipmap) : NamedObject(Kind::kMipmap, mipmap) {}
 
+  // One that is no default stream: null is no stream at all.
+  static NamedObject OfCreated(cuda_abi::CUstream stream) { return {Kind::kCreated, stream}; }
   // The stream of a copy, for which a current context that is destroyed counts all the same.
   static NamedObject OfCopy(cuda_abi::CUstream stream) {
     NamedObject of_copy(stream);
@@ -36,12 +39,16 @@ class NamedObject {
   bool is_none() const { return kind_ == Kind::kNone; }
   bool is_stream() const { return kind_ == Kind::kStream; }
   bool is_of_copy() const { return is_of_copy_; }
+  bool is_default_stream() const { return is_stream() && id_ <= kLastDefaultStream; }
+  uint64_t id() const { return id_; }
+  bool is_event() const { return kind_ == Kind::kEvent; }
 
-  // Null: no object was made with that handle.
+  // Null: nothing of a context was made with that handle. Modules of libraries and levels of
+  // mipmapped arrays are of none.
   Context* FindContext(const DriverState& driver) const;
 
  private:
-  enum class Kind { kNone, kStream, kEvent, kModule, kFunction, kArray, kMipmap };
+  enum class Kind { kNone, kStream, kCreated, kEvent, kModule, kFunction, kArray, kMipmap };
 
   NamedObject(Kind kind, const void* handle)
       : kind_(kind), id_(reinterpret_cast<uintptr_t>(handle)) {}

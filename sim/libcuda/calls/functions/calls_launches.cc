@@ -102,12 +102,6 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
   });
 }
 
-// A kernel of a library runs in the context of its stream, whatever context is current.
-Context& ContextOfStream(DriverState& driver, Context& current, CUstream stream) {
-  const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
-  return record.has_value() ? *record->context : current;
-}
-
 // Those that change nothing here: whether there is such a value.
 bool IsValid(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
   constexpr int kDomains = 4;
@@ -265,8 +259,10 @@ CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, C
 }
 
 bool IsOfOther(DriverState& driver, const Context& context, CUfunction function) {
-  const Context* const owner = NamedObject(function).FindContext(driver);
-  return owner != nullptr && owner != &context;
+  const std::optional<FunctionRecord> record = driver.modules.functions.Find(ToNumber(function));
+  if (!record.has_value()) return false;
+  const std::optional<ModuleRecord> module = driver.modules.modules.Find(record->module);
+  return module.has_value() && module->context != &context;
 }
 
 absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context, CUfunction function) {

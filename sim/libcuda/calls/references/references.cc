@@ -75,7 +75,8 @@ CUresult GetReference(const CallSite& site, void** reference, CUmodule module, c
     std::optional<uint64_t> known = FindReference(driver, range->base.value());
     if (!known.has_value()) {
       ReferenceRecord record;
-      record.context = &context;
+      Context* const owner = NamedObject(module).FindContext(driver);
+      record.context = owner != nullptr ? owner : &context;
       record.module = named.value();
       record.variable = range->base.value();
       record.surface = kind == ptx::Reference::kSurface;

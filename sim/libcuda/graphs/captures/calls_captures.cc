@@ -26,7 +26,6 @@ template <typename Body>
 CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const Body& body,
                      bool is_possible = true) {
   const auto in_context = [&](DriverState& driver, Context& context) -> CUresult {
-    CheckDefaultStream(stream);
     const CUresult fault = FaultOn(site, driver, stream);
     if (fault != CUDA_SUCCESS) return is_possible ? fault : kInvalidValue;
     CUresult result = CUDA_SUCCESS;
@@ -68,7 +67,7 @@ CUresult Begin(const CallSite& site, CUstream stream, CUstreamCaptureMode mode,
         if (known != CUDA_SUCCESS) return known;
         captured.capture = std::make_shared<Capture>(Capture{
             graphs.NextId(), found, graph != nullptr, mode, std::this_thread::get_id(), name});
-        captured.context = &context;
+        captured.context = &ContextOfStream(driver, context, stream);
         captured.blocking = IsBlocking(driver, stream);
         driver.captures.Begin(name, std::move(captured));
         std::move(undo).Cancel();
