@@ -36,7 +36,7 @@ const Function<CUresult(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, Attributes*
     copy_batch_12("cuMemcpyBatchAsync");
 const Function<CUresult(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, Attributes*, size_t*, size_t,
                         CUstream)>
-    copy_batch("cuMemcpyBatchAsync_v2");
+    copy_batch("cuMemcpyBatchAsync_v2"), copy_batch_of_thread("cuMemcpyBatchAsync_v2_ptsz");
 const Function<CUresult(size_t, Operation*, size_t*, unsigned long long, CUstream)> copy_boxes_12(
     "cuMemcpy3DBatchAsync");
 const Function<CUresult(size_t, Operation*, unsigned long long, CUstream)> copy_boxes(
@@ -147,6 +147,22 @@ TEST_F(BatchCopiesTest, AttributesAreForAllThatFollows) {
 TEST_F(BatchCopiesTest, TheLegacyDefaultStreamIsRefused) {
   EXPECT_EQ(CopyTwo({kInStreamOrder}, {0}, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Result(), Content(kSize));
+}
+
+// Null is that stream in the form for the default stream of a thread, too.
+TEST_F(BatchCopiesTest, TheDefaultStreamOfAThreadIsNamed) {
+  CUdeviceptr to[] = {to_};
+  CUdeviceptr from[] = {from_};
+  size_t sizes[] = {4};
+  size_t first[] = {0};
+  Attributes attributes[] = {kInStreamOrder};
+  const auto copy = [&](CUstream stream) {
+    return copy_batch_of_thread(to, from, sizes, 1, attributes, first, 1, stream);
+  };
+  EXPECT_EQ(copy(nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy(CU_STREAM_LEGACY), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy(CU_STREAM_PER_THREAD), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(CU_STREAM_PER_THREAD), CUDA_SUCCESS);
 }
 
 // What comes before it is done.

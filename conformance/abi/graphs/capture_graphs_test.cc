@@ -60,6 +60,22 @@ TEST_F(CaptureGraphsTest, ItsNodesAreOfTheGraph) {
   EXPECT_EQ(StatusOf(stream_), CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
+TEST_F(CaptureGraphsTest, AStreamWhoseDependenciesWereSetNeedNotJoin) {
+  const CUstream other = MakeStream();
+  CUevent event = nullptr;
+  CUgraph graph = nullptr;
+  EXPECT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamBeginCapture(stream_, kGlobal), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventRecord(event, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitEvent(other, event, 0), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(other), CUDA_SUCCESS);
+  const Nodes nodes = DependenciesOf(other);
+  EXPECT_EQ(update_dependencies(other, nodes.data(), nullptr, nodes.size(), kSet), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
+}
+
 TEST_F(CaptureGraphsTest, DependenciesAreAddedAndSet) {
   EXPECT_EQ(cuStreamBeginCapture(stream_, kGlobal), CUDA_SUCCESS);
   EXPECT_EQ(Launch(stream_), CUDA_SUCCESS);

@@ -364,6 +364,18 @@ TEST_F(ConditionalNodesTest, AGraphWithAHandleIsNotCopied) {
             CUDA_ERROR_NOT_SUPPORTED);
 }
 
+TEST_F(ConditionalNodesTest, NorIsAGraphInsideOne) {
+  CUgraphNode node = nullptr;
+  CUgraph inside = nullptr;
+  CUgraph clone = nullptr;
+  EXPECT_EQ(cuGraphAddChildGraphNode(&node, graph_, nullptr, 0, MakeGraph()), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphChildGraphNodeGetGraph(node, &inside), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphClone(&clone, inside), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(clone), CUDA_SUCCESS);
+  Add(Handle(), kIf, 1);
+  EXPECT_EQ(cuGraphClone(&clone, inside), CUDA_ERROR_NOT_SUPPORTED);
+}
+
 // Even if they were made before there was a handle. Source: an H200 with driver 580.159.
 TEST_F(ConditionalNodesTest, AnExecutableGraphIsNotMadeBesideOtherCopies) {
   AddEmpty();

@@ -207,11 +207,9 @@ extern "C" CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, si
   return Copy(TWINMMU_HERE, Legacy::kRefused,
               {to, from, sizes, count, attributes, first, attribute_count}, nullptr, stream);
 }
-TWINMMU_OF_THREAD(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2,
-                  (CUdeviceptr * to, CUdeviceptr* from, size_t* sizes, size_t count,
-                   CUmemcpyAttributes* attributes, size_t* first, size_t attribute_count,
-                   CUstream stream),
-                  to, from, sizes, count, attributes, first, attribute_count, OfThread(stream))
+// Null is the legacy stream in either form, and so no stream for a batch. Source: an H200 with
+// driver 580.159.
+TWINMMU_ALIAS(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2);
 
 extern "C" CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes,
                                        size_t count, CUmemcpyAttributes* attributes, size_t* first,
@@ -220,31 +218,20 @@ extern "C" CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_
   return Copy(TWINMMU_HERE, Legacy::kRefused,
               {to, from, sizes, count, attributes, first, attribute_count}, fail_index, stream);
 }
-TWINMMU_OF_THREAD(cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync,
-                  (CUdeviceptr * to, CUdeviceptr* from, size_t* sizes, size_t count,
-                   CUmemcpyAttributes* attributes, size_t* first, size_t attribute_count,
-                   size_t* fail_index, CUstream stream),
-                  to, from, sizes, count, attributes, first, attribute_count, fail_index,
-                  OfThread(stream))
+TWINMMU_ALIAS(cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync);
 
 extern "C" CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
                                             unsigned long long flags, CUstream stream) {
   return Copy3D(TWINMMU_HERE, Legacy::kRefused, count, copies, nullptr, flags, stream);
 }
-TWINMMU_OF_THREAD(cuMemcpy3DBatchAsync_v2_ptsz, cuMemcpy3DBatchAsync_v2,
-                  (size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, unsigned long long flags,
-                   CUstream stream),
-                  count, copies, flags, OfThread(stream))
+TWINMMU_ALIAS(cuMemcpy3DBatchAsync_v2_ptsz, cuMemcpy3DBatchAsync_v2);
 
 extern "C" CUresult cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies,
                                          size_t* fail_index, unsigned long long flags,
                                          CUstream stream) {
   return Copy3D(TWINMMU_HERE, Legacy::kRefused, count, copies, fail_index, flags, stream);
 }
-TWINMMU_OF_THREAD(cuMemcpy3DBatchAsync_ptsz, cuMemcpy3DBatchAsync,
-                  (size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, size_t* fail_index,
-                   unsigned long long flags, CUstream stream),
-                  count, copies, fail_index, flags, OfThread(stream))
+TWINMMU_ALIAS(cuMemcpy3DBatchAsync_ptsz, cuMemcpy3DBatchAsync);
 
 // One copy, as one of a batch is made. [CUDA 13.2] Not measured; that it goes to the legacy default
 // stream, too, is so because no document says that it does not.

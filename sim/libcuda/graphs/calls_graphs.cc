@@ -46,7 +46,8 @@ extern "C" CUresult cuGraphDestroy(CUgraph graph) {
 extern "C" CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   return EnterGraph(TWINMMU_HERE, original, {clone},
                     [&](DriverState&, Graphs& graphs, Graph& found) {
-                      if (HasMemoryNodes(found) || HasConditions(found)) return kNotSupported;
+                      const bool decides = HasConditions(graphs.OutermostOf(found));
+                      if (HasMemoryNodes(found) || decides) return kNotSupported;
                       const std::shared_ptr<Graph> made = graphs.Clone(found);
                       graphs.Add(made);
                       absl::Cleanup undo = [&] { graphs.Remove(made); };

@@ -89,6 +89,17 @@ bool Graphs::IsChild(cuda_abi::CUgraph graph) const {
   return found != graphs_.end() && found->second.child;
 }
 
+const Graph& Graphs::OutermostOf(const Graph& graph) const {
+  for (const auto& [node, holder] : nodes_) {
+    bool is_inside = false;
+    ForEachInside(holder->Find(node)->work, [&](const std::shared_ptr<Graph>& inside) {
+      is_inside |= inside->id() == graph.id();
+    });
+    if (is_inside) return OutermostOf(*holder);
+  }
+  return graph;
+}
+
 bool Graphs::IsBody(cuda_abi::CUgraph graph) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const GraphWork& work = entry.second->Find(entry.first)->work;

@@ -64,6 +64,8 @@ class Graphs {
   // Null: there is none of that name.
   std::shared_ptr<Graph> Find(cuda_abi::CUgraph graph) const;
   bool IsChild(cuda_abi::CUgraph graph) const;
+  // The graph itself, unless it is in another one.
+  const Graph& OutermostOf(const Graph& graph) const;
   // A graph inside a conditional node.
   bool IsBody(cuda_abi::CUgraph graph) const;
   // A child graph that the program made.

@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "sim/libcudart/comparison/comparison.h"
 
 namespace comparison {
@@ -7,6 +9,7 @@ __global__ void Store(int* to) { *to = 1; }
 __device__ int variable = 3;
 
 struct Objects {
+  std::atomic<bool> told{false};  // what the call answered that asked for the function
   cudaStream_t stream = nullptr;
   cudaStream_t other = nullptr;
   cudaEvent_t event = nullptr;
@@ -109,6 +112,8 @@ void AskOfKernels(Objects& o) {
 
 void CUDART_CB AskInFunction(void* given) {
   Objects& objects = *static_cast<Objects*>(given);
+  while (!objects.told) {
+  }
   AskWhatNeedsNoDevice();
   AskOfMemory(objects);
   AskOfStreams(objects);
@@ -117,6 +122,8 @@ void CUDART_CB AskInFunction(void* given) {
 
 void CUDART_CB AskInCallback(cudaStream_t, cudaError_t told, void* given) {
   Objects& objects = *static_cast<Objects*>(given);
+  while (!objects.told) {
+  }
   NUMBER(told);
   int number = 77;
   void* memory = nullptr;
@@ -139,10 +146,13 @@ void AskInHostFunctions() {
   cudaGraphCreate(&objects.graph, 0);
   cudaGraphInstantiate(&objects.runnable, objects.graph, 0);
   ASK(cudaLaunchHostFunc(objects.stream, AskInFunction, &objects));
+  objects.told = true;
   cudaStreamSynchronize(objects.stream);
   ASK(cudaPeekAtLastError());
   ASK(cudaStreamSynchronize(objects.other));
+  objects.told = false;
   ASK(cudaStreamAddCallback(objects.other, AskInCallback, &objects, 0));
+  objects.told = true;
   cudaStreamSynchronize(objects.other);
   ASK(cudaStreamDestroy(objects.stream));
   ASK(cudaDeviceSynchronize());

@@ -53,8 +53,8 @@ void AskOfStreams(const OfFirst& first, cudaStream_t own, cudaEvent_t event) {
   ASK(cudaEventRecord(event, first.stream));
   ASK(cudaEventRecord(first.event, nullptr));
   ASK(cudaEventRecord(event, own));
-  ASK(cudaEventQuery(first.event));
   ASK(cudaEventSynchronize(first.event));
+  ASK(cudaEventQuery(first.event));
   ASK(cudaEventSynchronize(event));
   ASK(cudaEventElapsedTime(&milliseconds, first.event, event));
   ASK(cudaStreamWaitEvent(own, first.event, 0));

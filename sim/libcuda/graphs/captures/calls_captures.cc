@@ -172,6 +172,7 @@ CUresult Update(const CallSite& site, CUstream stream, const CUgraphNode* depend
         if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
           captured->dependencies.reserve(changed.dependencies.size());
           captured->dependencies.clear();
+          captured->has_work = false;  // as an H200 with driver 580.159 ends such a capture
         }
         driver.captures.Join(name, std::move(changed));
         return CUDA_SUCCESS;

@@ -186,11 +186,7 @@ void ShowAttributes(std::ostringstream& out, CUstream stream) {
   out << cuStreamGetPriority(stream, &priority) << " priority " << priority << "\n";
 }
 
-Steps Script() { return Joined<World>({Attributes(), Graphs(), Locking()}); }
-
-// All that a program can see.
-std::string VisibleState(World& w) {
-  std::ostringstream out;
+void ShowStreams(std::ostringstream& out, const World& w) {
   for (const CUstream stream : {CUstream{}, w.stream, w.other}) ShowAttributes(out, stream);
   for (const CUevent event : {w.start, w.end}) {
     out << (event == nullptr ? 0 : cuEventQuery(event)) << " event\n";
@@ -198,13 +194,22 @@ std::string VisibleState(World& w) {
   float time = 0;
   const CUresult elapsed = cuEventElapsedTime_v2(&time, w.start, w.end);
   out << elapsed << " elapsed " << time << "\n";
+}
+
+Steps Script() { return Joined<World>({Attributes(), Graphs(), Locking()}); }
+
+// All that a program can see. While the process is locked, questions about streams wait.
+std::string VisibleState(World& w) {
+  constexpr CUprocessState kRunning = 0;
+  std::ostringstream out;
+  CUprocessState state = -1;
+  out << cuCheckpointProcessGetState(w.me, &state) << " state " << state << "\n";
+  if (state == kRunning) ShowStreams(out, w);
   for (CUgraphMem_attribute attribute = CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT;
        attribute <= CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH; ++attribute) {
     uint64_t value = 0;
     out << cuDeviceGetGraphMemAttribute(0, attribute, &value) << " of graphs " << value << "\n";
   }
-  CUprocessState state = -1;
-  out << cuCheckpointProcessGetState(w.me, &state) << " state " << state << "\n";
   out << FreeOn(1);
   return out.str();
 }
