@@ -86,7 +86,7 @@ Module ModuleOf(DriverState& driver, const Context& context, cuda_abi::CUmodule 
 absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context,
                                 cuda_abi::CUfunction function);
 // Whether it is of another context: its launches in this one are refused. Those of libraries are of
-// all contexts. Source: an H200 with driver 580.159.
+// all contexts of their device. Source: an H200 with driver 580.159.
 bool IsOfOther(DriverState& driver, const Context& context, cuda_abi::CUfunction function);
 
 // How many blocks of that size a multiprocessor holds.

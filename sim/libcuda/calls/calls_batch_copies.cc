@@ -101,8 +101,11 @@ const char* WhatIsWrong(const Batch& batch) {
 CUresult Copy(const CallSite& site, Legacy legacy, const Batch& batch, size_t* fail_index,
               CUstream stream) {
   const Needed needed = {batch.to, batch.from, batch.sizes, batch.attributes, batch.first};
-  if (ContextStack().empty() && host_function_context == nullptr) {  // as on an H200
-    return Enter(site, needed, [](DriverState&) { return DriverCode::kInvalidValue; });
+  const bool has_none = ContextStack().empty() && host_function_context == nullptr;
+  if (has_none && legacy == Legacy::kRefused) {  // as on an H200
+    return Enter(site, needed, [&](DriverState&) {
+      return Misused(site, DiagnosticKind::kNoCurrentContext, DriverCode::kInvalidValue);
+    });
   }
   return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);
@@ -185,7 +188,8 @@ const char* ToBox(DriverState& driver, const Context& context, const CUDA_MEMCPY
 CUresult Copy3D(const CallSite& site, Legacy legacy, size_t count,
                 const CUDA_MEMCPY3D_BATCH_OP* copies, size_t* fail_index, unsigned long long flags,
                 CUstream stream) {
-  return EnterInContext(site, stream, {copies}, [&](DriverState& driver, Context& context) {
+  const NamedObject named = NamedObject::OfCopy(stream);
+  return EnterInContext(site, named, {copies}, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);
     const char* const wrong = IsRefused(stream, legacy) ? "the stream is the legacy default stream"
                               : count == 0 || count > kMaxCopies

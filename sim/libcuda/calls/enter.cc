@@ -198,14 +198,19 @@ bool HasContextFor(const NamedObject& named) {
   return named.is_of_copy() || IsUsable(ContextStack().back().context);
 }
 
-// There is no object with that handle, nor a context.
+// There is no object with that handle that has a context, nor has the thread one.
 DriverCode NoSuchObject(const CallSite& site, const NamedObject& named) {
-  if (named.is_event() && named.id() != 0) {
+  if (named.id() == 0) return DriverCode::kInvalidHandle;
+  if (!ContextStack().empty()) {
+    return Misused(site, DiagnosticKind::kUseOfDeadContext, DriverCode::kInvalidHandle);
+  }
+  if (named.is_event()) {
     return Misused(site, DiagnosticKind::kUseOfUnknownEvent, DriverCode::kInvalidHandle,
                    absl::StrCat("event ", named.id(), " does not exist"));
   }
-  if (named.is_stream()) {
-    return Misused(site, DiagnosticKind::kUseOfUnknownStream, DriverCode::kInvalidContext,
+  if (named.is_stream() || named.is_created()) {
+    return Misused(site, DiagnosticKind::kUseOfUnknownStream,
+                   named.is_stream() ? DriverCode::kInvalidContext : DriverCode::kInvalidHandle,
                    absl::StrCat("stream ", named.id(), " does not exist"));
   }
   return DriverCode::kInvalidHandle;
@@ -217,17 +222,15 @@ DriverCode FindContext(const CallSite& site, const DriverState& driver, const Na
   if (ABSL_PREDICT_TRUE(HasContextFor(named))) return CurrentContext(site, context);
   const DriverCode code = CheckNeeded(site, needed);
   if (code != DriverCode::kSuccess) return code;
+  const bool in_function = host_function_context != nullptr;
   *context = named.FindContext(driver);
   if (IsUsable(*context)) {
-    const bool is_held = host_function_context == nullptr && Checkpoints::Get().HoldsCalls();
-    if (is_held) Checkpoints::Get().WaitUntilItRuns();
+    if (!in_function && Checkpoints::Get().HoldsCalls()) Checkpoints::Get().WaitUntilItRuns();
     return DriverCode::kSuccess;
   }
-  const bool in_function = host_function_context != nullptr;
   if (in_function && named.is_default_stream()) throw Refusal{DriverCode::kNotPermitted};
-  const bool is_unknown = named.is_stream() && !named.is_default_stream();
-  const bool has_none = !in_function && ContextStack().empty();
-  if (!named.is_stream() || (is_unknown && has_none)) return NoSuchObject(site, named);
+  const bool is_unknown_stream = !named.is_default_stream() && ContextStack().empty();
+  if (!in_function && (!named.is_stream() || is_unknown_stream)) return NoSuchObject(site, named);
   return CurrentContext(site, context);
 }
 

@@ -90,6 +90,8 @@ bool Graphs::IsChild(cuda_abi::CUgraph graph) const {
 }
 
 const Graph& Graphs::OutermostOf(const Graph& graph) const {
+  const auto known = graphs_.find(graph.id());
+  if (known != graphs_.end() && !known->second.child) return graph;
   for (const auto& [node, holder] : nodes_) {
     bool is_inside = false;
     ForEachInside(holder->Find(node)->work, [&](const std::shared_ptr<Graph>& inside) {

@@ -38,6 +38,7 @@ class NamedObject {
 
   bool is_none() const { return kind_ == Kind::kNone; }
   bool is_stream() const { return kind_ == Kind::kStream; }
+  bool is_created() const { return kind_ == Kind::kCreated; }
   bool is_of_copy() const { return is_of_copy_; }
   bool is_default_stream() const { return is_stream() && id_ <= kLastDefaultStream; }
   uint64_t id() const { return id_; }

@@ -262,7 +262,8 @@ bool IsOfOther(DriverState& driver, const Context& context, CUfunction function)
   const std::optional<FunctionRecord> record = driver.modules.functions.Find(ToNumber(function));
   if (!record.has_value()) return false;
   const std::optional<ModuleRecord> module = driver.modules.modules.Find(record->module);
-  return module.has_value() && module->context != &context;
+  return module.has_value() ? module->context != &context
+                            : record->context->device != context.device;
 }
 
 absl::StatusOr<Kernel> KernelOf(DriverState& driver, Context& context, CUfunction function) {
