@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <climits>
+#include <functional>
 #include <thread>
 
 #include "conformance/abi/abi_fixtures.h"
@@ -50,6 +51,21 @@ class CheckpointDeathTest : public ContextTest {
     ContextTest::SetUp();
     if (DriverVersion() < 12080) GTEST_SKIP() << "the driver is older than checkpoints";
   }
+  // Another thread calls it while the process is locked.
+  void ExpectToWaitUntilUnlocked(const std::function<void()>& call) const {
+    EXPECT_EQ(lock(me_, nullptr), CUDA_SUCCESS);
+    std::atomic<bool> returned{false};
+    std::thread other([&] {
+      call();
+      returned = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_FALSE(returned);
+    EXPECT_EQ(unlock(me_, nullptr), CUDA_SUCCESS);
+    other.join();
+    EXPECT_TRUE(returned);
+  }
+
   const int me_ = getpid();
 };
 
@@ -115,34 +131,17 @@ TEST_F(CheckpointDeathTest, ThreadsWithoutAContextWaitToWorkOnStreams) {
   const Buffer buffer(4096);
   CUstream stream = nullptr;
   EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-  EXPECT_EQ(lock(me_, nullptr), CUDA_SUCCESS);
-  std::atomic<bool> filled{false};
-  std::thread other([&] {
-    EXPECT_EQ(cuMemsetD8Async(buffer.address(), 1, 16, stream), CUDA_SUCCESS);
-    filled = true;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_FALSE(filled);
-  EXPECT_EQ(unlock(me_, nullptr), CUDA_SUCCESS);
-  other.join();
-  EXPECT_TRUE(filled);
+  ExpectToWaitUntilUnlocked(
+      [&] { EXPECT_EQ(cuMemsetD8Async(buffer.address(), 1, 16, stream), CUDA_SUCCESS); });
   EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
 }
 
 TEST_F(CheckpointDeathTest, OtherThreadsWaitUntilItIsUnlocked) {
   const Buffer buffer(4096);
-  EXPECT_EQ(lock(me_, nullptr), CUDA_SUCCESS);
-  std::atomic<bool> filled{false};
-  std::thread other([&] {
+  ExpectToWaitUntilUnlocked([&] {
     EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
     EXPECT_EQ(cuMemsetD8(buffer.address(), 1, 16), CUDA_SUCCESS);
-    filled = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_FALSE(filled);
-  EXPECT_EQ(unlock(me_, nullptr), CUDA_SUCCESS);
-  other.join();
-  EXPECT_TRUE(filled);
 }
 
 TEST_F(CheckpointDeathTest, ReservedWordsAreZero) {

@@ -111,11 +111,6 @@ Stream StreamOf(DriverState& driver, const Context& context, CUstream stream) {
   return Stream(record.has_value() ? record->context->device : context.device, id);
 }
 
-Context& ContextOfStream(DriverState& driver, Context& current, CUstream stream) {
-  const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
-  return record.has_value() ? *record->context : current;
-}
-
 bool IsStream(const DriverState& driver, CUstream stream) {
   return ToNumber(stream) <= kLastDefaultStream ||
          driver.streams.streams.Find(ToNumber(stream)).has_value();

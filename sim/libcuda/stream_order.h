@@ -24,8 +24,6 @@ extern thread_local Context* host_function_context __attribute__((tls_model("ini
 // std::bad_alloc; and Refusal for a default stream where a stream called a function of the program,
 // which has no current context.
 Stream StreamOf(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
-// The context of a stream that was created; else the current one.
-Context& ContextOfStream(DriverState& driver, Context& current, cuda_abi::CUstream stream);
 // Throws that Refusal.
 void CheckDefaultStream(cuda_abi::CUstream stream);
 // Whether there is one: the default streams always are.

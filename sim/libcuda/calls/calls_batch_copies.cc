@@ -101,8 +101,7 @@ const char* WhatIsWrong(const Batch& batch) {
 CUresult Copy(const CallSite& site, Legacy legacy, const Batch& batch, size_t* fail_index,
               CUstream stream) {
   const Needed needed = {batch.to, batch.from, batch.sizes, batch.attributes, batch.first};
-  const bool has_none = ContextStack().empty() && host_function_context == nullptr;
-  if (has_none && legacy == Legacy::kRefused) {  // as on an H200
+  if (ContextStack().empty() && legacy == Legacy::kRefused) {  // as on an H200
     return Enter(site, needed, [&](DriverState&) {
       return Misused(site, DiagnosticKind::kNoCurrentContext, DriverCode::kInvalidValue);
     });

@@ -45,6 +45,12 @@ bool MayBeCalledByHostFunctions(absl::string_view call) {
   return is_of_object && !makes && !waits;
 }
 
+// A green context is no more than its whole.
+bool IsUsable(const Context* context) {
+  if (context == nullptr || !context->alive.load(std::memory_order_relaxed)) return false;
+  return context->whole == nullptr || IsUsable(context->whole);
+}
+
 // The process is locked: see cuCheckpointProcessLock. Calls of a thread without a context that name
 // no object of one, and those that ask for devices, go on. Source: an H100 with driver 580.159,
 // with one call of each.
@@ -109,15 +115,6 @@ std::optional<EventRecord> FindEvent(const CallSite& site, DriverState& driver,
   }
   return record;
 }
-
-namespace {
-
-bool IsUsable(const Context* context) {
-  if (context == nullptr || !context->alive.load(std::memory_order_relaxed)) return false;
-  return context->whole == nullptr || IsUsable(context->whole);
-}
-
-}  // namespace
 
 DriverCode CurrentContext(const CallSite& site, Context** context) {
   if (ABSL_PREDICT_FALSE(host_function_context != nullptr)) {

@@ -7,6 +7,17 @@
 #include "absl/cleanup/cleanup.h"
 
 namespace twinmmu::libcuda {
+namespace {
+
+// Whether the graph is inside the node that has this work.
+bool Holds(const GraphWork& work, GraphId graph) {
+  bool holds = false;
+  ForEachInside(work,
+                [&](const std::shared_ptr<Graph>& inside) { holds |= inside->id() == graph; });
+  return holds;
+}
+
+}  // namespace
 
 std::shared_ptr<Graph> Graphs::Make() {
   auto graph = std::make_shared<Graph>(NextId());
@@ -93,11 +104,7 @@ const Graph& Graphs::OutermostOf(const Graph& graph) const {
   const auto known = graphs_.find(graph.id());
   if (known != graphs_.end() && !known->second.child) return graph;
   for (const auto& [node, holder] : nodes_) {
-    bool is_inside = false;
-    ForEachInside(holder->Find(node)->work, [&](const std::shared_ptr<Graph>& inside) {
-      is_inside |= inside->id() == graph.id();
-    });
-    if (is_inside) return OutermostOf(*holder);
+    if (Holds(holder->Find(node)->work, graph.id())) return OutermostOf(*holder);
   }
   return graph;
 }
@@ -105,12 +112,7 @@ const Graph& Graphs::OutermostOf(const Graph& graph) const {
 bool Graphs::IsBody(cuda_abi::CUgraph graph) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const GraphWork& work = entry.second->Find(entry.first)->work;
-    bool inside = false;
-    if (std::holds_alternative<ConditionalWork>(work)) {
-      ForEachInside(
-          work, [&](const std::shared_ptr<Graph>& body) { inside |= body->id() == IdOf(graph); });
-    }
-    return inside;
+    return std::holds_alternative<ConditionalWork>(work) && Holds(work, IdOf(graph));
   });
 }
 

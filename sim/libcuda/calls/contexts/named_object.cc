@@ -36,4 +36,9 @@ Context* NamedObject::FindContext(const DriverState& driver) const {
   return nullptr;
 }
 
+Context& OwnerOf(const DriverState& driver, const NamedObject& named, Context& current) {
+  Context* const owner = named.FindContext(driver);
+  return owner != nullptr ? *owner : current;
+}
+
 }  // namespace twinmmu::libcuda

@@ -59,6 +59,9 @@ class NamedObject {
   bool is_of_copy_ = false;
 };
 
+// The context of the object; the current one where it has none.
+Context& OwnerOf(const DriverState& driver, const NamedObject& named, Context& current);
+
 }  // namespace twinmmu::libcuda
 
 #endif  // TWINMMU_SIM_LIBCUDA_CALLS_CONTEXTS_NAMED_OBJECT_H_

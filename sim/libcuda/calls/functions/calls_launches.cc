@@ -145,7 +145,7 @@ DriverCode ReadEvent(const CallSite& site, DriverState& driver, Context& context
     return IsCaptured(driver, context, stream) ? DriverCode::kNotSupported
                                                : DriverCode::kIllegalState;
   }
-  if (record->context != &ContextOfStream(driver, context, stream)) {
+  if (record->context != &OwnerOf(driver, stream, context)) {
     return DriverCode::kInvalidHandle;
   }
   const bool is_timed = (record->flags & cuda_abi::CU_EVENT_DISABLE_TIMING) == 0;
@@ -224,17 +224,15 @@ DriverCode ReadAttributes(const CallSite& site, DriverState& driver, Context& co
 CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, CUfunction function,
                   const LaunchConfig& config, CUstream stream, const LaunchForm& form,
                   void** parameters, void** extra) {
-  if (IsOfOther(driver, ContextOfStream(driver, context, stream), function)) {
-    return ToResult(DriverCode::kInvalidHandle);
-  }
+  Context& owner = OwnerOf(driver, stream, context);
+  if (IsOfOther(driver, owner, function)) return ToResult(DriverCode::kInvalidHandle);
   if (driver.captures.MayMatter()) {
     CapturedLaunch launch{ParamsOf(function, config, parameters, extra), form,
                           config.programmatic_stream_serialization};
     const Captured captured = CaptureLaunch(site, driver, context, launch, stream);
     if (captured.has_value()) return *captured;
   }
-  const absl::StatusOr<Kernel> kernel =
-      KernelOf(driver, ContextOfStream(driver, context, stream), function);
+  const absl::StatusOr<Kernel> kernel = KernelOf(driver, owner, function);
   if (!kernel.ok()) return ToResult(kernel.status());
   const absl::StatusOr<LoadedKernel> found = driver.simulator->kernels().Find(site.name(), *kernel);
   if (!found.ok()) return ToResult(found.status());
@@ -250,7 +248,7 @@ CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, C
   const CUresult launched =
       LaunchOn(driver, WorkOf(driver, context, stream), *kernel, *found, config, form, arguments);
   if (launched != CUDA_SUCCESS) return launched;
-  if (found->info->uses_heap) ContextOfStream(driver, context, stream).uses_heap = true;
+  if (found->info->uses_heap) owner.uses_heap = true;
   for (const LaunchEvent& recorded : form.events) {
     ForgetCaptured(driver, ToPointer<CUevent>(recorded.event.value()));
     NoteRecorded(driver, recorded.event);

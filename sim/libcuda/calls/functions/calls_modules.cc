@@ -67,12 +67,6 @@ CUresult LoadPtx(const CallSite& site, DriverState& driver, Context& context,
   return Give(loaded, module);
 }
 
-// The context of a module. Those of libraries are of no one, and so of that of the call.
-Context* OwnerOf(const DriverState& driver, Context& current, CUmodule module) {
-  Context* const owner = NamedObject(module).FindContext(driver);
-  return owner != nullptr ? owner : &current;
-}
-
 CUresult LoadImage(const CallSite& site, CUmodule* module, const void* image,
                    const JitOptions& options) {
   return EnterInContext(site, {module, image}, [&](DriverState& driver, Context& context) {
@@ -231,7 +225,7 @@ extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, c
   const Needed needed = {function, name};
   return EnterInContext(TWINMMU_HERE, module, needed, [&](DriverState& driver, Context& context) {
     if (*name == '\0') return ToResult(DriverCode::kInvalidValue);
-    Context* const owner = OwnerOf(driver, context, module);
+    Context* const owner = &OwnerOf(driver, module, context);
     Records<FunctionRecord>::Prepared record(FunctionRecord{owner, ToNumber(module), nullptr});
     const absl::StatusOr<Kernel> kernel =
         driver.executor.GetKernel(ModuleOf(driver, context, module), name);
@@ -258,7 +252,7 @@ extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
     const auto found = driver.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());
     const std::vector<ptx::KernelInfo>& kernels = found->program->kernels();
-    Context* const owner = OwnerOf(driver, context, module);
+    Context* const owner = &OwnerOf(driver, module, context);
     std::vector<CUfunction> all(std::min<size_t>(count, kernels.size()));  // or none of them
     for (size_t i = 0; i < all.size(); ++i) {
       Records<FunctionRecord>::Prepared record(FunctionRecord{owner, named.value(), nullptr});

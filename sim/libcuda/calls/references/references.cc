@@ -75,8 +75,7 @@ CUresult GetReference(const CallSite& site, void** reference, CUmodule module, c
     std::optional<uint64_t> known = FindReference(driver, range->base.value());
     if (!known.has_value()) {
       ReferenceRecord record;
-      Context* const owner = NamedObject(module).FindContext(driver);
-      record.context = owner != nullptr ? owner : &context;
+      record.context = &OwnerOf(driver, module, context);
       record.module = named.value();
       record.variable = range->base.value();
       record.surface = kind == ptx::Reference::kSurface;

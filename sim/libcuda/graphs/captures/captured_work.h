@@ -13,10 +13,9 @@ namespace twinmmu::libcuda {
 
 // make(&work) says what the node does; it stays nothing where there is nothing to do. `launch`:
 // that it is; else null.
-Captured CaptureWork(
-    const CallSite& site, DriverState& driver, Context& context, cuda_abi::CUstream given,
-    const CapturedLaunch* launch,
-    absl::FunctionRef<cuda_abi::CUresult(Context&, std::optional<GraphWork>*)> make);
+Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context,
+                     cuda_abi::CUstream given, const CapturedLaunch* launch,
+                     absl::FunctionRef<cuda_abi::CUresult(std::optional<GraphWork>*)> make);
 
 }  // namespace twinmmu::libcuda
 

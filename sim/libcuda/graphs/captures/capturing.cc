@@ -62,14 +62,14 @@ void Append(const CallSite& site, DriverState& driver, CapturedStream& stream, G
 
 Captured CaptureWork(const CallSite& site, DriverState& driver, Context& context, CUstream given,
                      const CapturedLaunch* launch,
-                     absl::FunctionRef<CUresult(Context&, std::optional<GraphWork>*)> make) {
+                     absl::FunctionRef<CUresult(std::optional<GraphWork>*)> make) {
   if (!driver.captures.MayMatter()) return std::nullopt;
   const Lock lock(driver.graphs->mutex);
   CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
   if (stream == nullptr) return RefuseLegacy(driver, context, given);
   if (!stream->capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   std::optional<GraphWork> work;
-  const CUresult possible = make(ContextOfStream(driver, context, given), &work);
+  const CUresult possible = make(&work);
   if (possible == CUDA_SUCCESS && work.has_value()) {
     Append(site, driver, *stream, *std::move(work), launch);
   }
@@ -86,9 +86,9 @@ Captured RefuseInvalid(DriverState& driver, const Context& context, CUstream giv
 
 Captured CaptureCopy(const CallSite& site, DriverState& driver, Context& context,
                      const CUDA_MEMCPY3D& copy, CUstream stream) {
-  const auto make = [&](Context& of_stream, std::optional<GraphWork>* work) -> CUresult {
+  const auto make = [&](std::optional<GraphWork>* work) -> CUresult {
     if (copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0) return CUDA_SUCCESS;
-    CopyWork made{copy, &of_stream};
+    CopyWork made{copy, &OwnerOf(driver, stream, context)};
     const CUresult possible = CheckCopy(site, driver, made);
     if (possible == CUDA_SUCCESS) *work = made;
     return possible;
@@ -99,9 +99,10 @@ Captured CaptureCopy(const CallSite& site, DriverState& driver, Context& context
 // Nobody looks whether the memory is there.
 Captured CaptureFill(const CallSite& site, DriverState& driver, Context& context,
                      const CUDA_MEMSET_NODE_PARAMS& fill, CUstream stream) {
-  const auto make = [&](Context& of_stream, std::optional<GraphWork>* work) -> CUresult {
+  const auto make = [&](std::optional<GraphWork>* work) -> CUresult {
     if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
-    const FillWork made{fill, &of_stream, of_stream.device};
+    Context& owner = OwnerOf(driver, stream, context);
+    const FillWork made{fill, &owner, owner.device};
     const CUresult possible = CheckFillShape(site, driver, made);
     if (possible == CUDA_SUCCESS) *work = made;
     return possible;
@@ -111,10 +112,10 @@ Captured CaptureFill(const CallSite& site, DriverState& driver, Context& context
 
 Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& context,
                        const CapturedLaunch& launch, CUstream stream) {
-  const auto make = [&](Context& of_stream, std::optional<GraphWork>* work) -> CUresult {
+  const auto make = [&](std::optional<GraphWork>* work) -> CUresult {
     CUDA_KERNEL_NODE_PARAMS given = launch.kernel;
     if (driver.modules.kernels.Find(ToNumber(given.func)).has_value()) {
-      given.ctx = of_stream.handle();
+      given.ctx = OwnerOf(driver, stream, context).handle();
       given.kern = ToPointer<cuda_abi::CUkernel>(ToNumber(std::exchange(given.func, nullptr)));
     }
     KernelWork made;
@@ -141,7 +142,7 @@ Captured CaptureLaunch(const CallSite& site, DriverState& driver, Context& conte
 
 Captured CaptureHost(const CallSite& site, DriverState& driver, Context& context,
                      const CUDA_HOST_NODE_PARAMS& call, CUstream stream) {
-  const auto make = [&](Context&, std::optional<GraphWork>* work) {
+  const auto make = [&](std::optional<GraphWork>* work) {
     *work = HostWork{call};
     return CUDA_SUCCESS;
   };
@@ -152,12 +153,11 @@ Captured CaptureRecord(const CallSite& site, DriverState& driver, Context& conte
                        CUstream given, bool external) {
   if (!driver.captures.MayMatter()) return std::nullopt;
   if (external) {
-    return CaptureWork(site, driver, context, given, nullptr,
-                       [&](Context&, std::optional<GraphWork>* work) {
-                         const CUresult known = CheckEvent(site, driver, event);
-                         if (known == CUDA_SUCCESS) *work = RecordWork{event};
-                         return known;
-                       });
+    return CaptureWork(site, driver, context, given, nullptr, [&](std::optional<GraphWork>* work) {
+      const CUresult known = CheckEvent(site, driver, event);
+      if (known == CUDA_SUCCESS) *work = RecordWork{event};
+      return known;
+    });
   }
   const Lock lock(driver.graphs->mutex);
   CapturedStream* const stream = driver.captures.Find(NameOf(context, given));
@@ -176,12 +176,11 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
                      CUevent event, bool external) {
   if (!driver.captures.MayMatter()) return std::nullopt;
   if (external) {
-    return CaptureWork(site, driver, context, given, nullptr,
-                       [&](Context&, std::optional<GraphWork>* work) {
-                         const CUresult known = CheckEvent(site, driver, event);
-                         if (known == CUDA_SUCCESS) *work = WaitWork{event};
-                         return known;
-                       });
+    return CaptureWork(site, driver, context, given, nullptr, [&](std::optional<GraphWork>* work) {
+      const CUresult known = CheckEvent(site, driver, event);
+      if (known == CUDA_SUCCESS) *work = WaitWork{event};
+      return known;
+    });
   }
   const Lock lock(driver.graphs->mutex);
   Captures& captures = driver.captures;
@@ -215,7 +214,7 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
     return CUDA_ERROR_STREAM_CAPTURE_MERGE;
   }
   captures.Join(NameOf(context, given), CapturedStream{captured->capture,
-                                                       &ContextOfStream(driver, context, given),
+                                                       &OwnerOf(driver, given, context),
                                                        IsBlocking(driver, given),
                                                        captured->dependencies,
                                                        false,

@@ -12,8 +12,7 @@ namespace twinmmu::libcuda {
 Captured CaptureAllocation(const CallSite& site, DriverState& driver, Context& context, size_t size,
                            std::optional<CUmemoryPool>, CUstream stream, CUdeviceptr* address) {
   return CaptureWork(
-      site, driver, context, stream, nullptr,
-      [&](Context& of_stream, std::optional<GraphWork>* work) -> CUresult {
+      site, driver, context, stream, nullptr, [&](std::optional<GraphWork>* work) -> CUresult {
         *address = 0;
         if (size == 0) return CUDA_SUCCESS;
         Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
@@ -21,7 +20,7 @@ Captured CaptureAllocation(const CallSite& site, DriverState& driver, Context& c
         CUDA_MEM_ALLOC_NODE_PARAMS params = {};
         params.poolProps.allocType = static_cast<int>(AllocationType::kPinned);
         params.poolProps.location = {static_cast<int>(LocationType::kDevice),
-                                     of_stream.device.value()};
+                                     OwnerOf(driver, stream, context).device.value()};
         params.bytesize = size;
         AllocWork made;
         const CUresult possible = MakeAlloc(site, driver, graph, node, params, &made);
@@ -35,8 +34,7 @@ Captured CaptureAllocation(const CallSite& site, DriverState& driver, Context& c
 Captured CaptureFree(const CallSite& site, DriverState& driver, Context& context,
                      CUdeviceptr address, CUstream stream) {
   return CaptureWork(
-      site, driver, context, stream, nullptr,
-      [&](Context&, std::optional<GraphWork>* work) -> CUresult {
+      site, driver, context, stream, nullptr, [&](std::optional<GraphWork>* work) -> CUresult {
         if (address == 0) return CUDA_SUCCESS;  // and there is no node
         const Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
         const NewNode node = {nullptr, HandleOf<CUgraph>(graph.id()), nullptr, nullptr, 0};
@@ -50,14 +48,13 @@ Captured CaptureFree(const CallSite& site, DriverState& driver, Context& context
 Captured CaptureBatch(const CallSite& site, DriverState& driver, Context& context,
                       BatchVersion version, absl::Span<const CUstreamBatchMemOpParams> operations,
                       CUstream stream) {
-  return CaptureWork(site, driver, context, stream, nullptr,
-                     [&](Context&, std::optional<GraphWork>* work) -> CUresult {
-                       BatchWork made;
-                       const CUresult possible =
-                           MakeBatch(driver, context, version, operations, &made);
-                       if (possible == CUDA_SUCCESS) *work = std::move(made);
-                       return possible;
-                     });
+  return CaptureWork(
+      site, driver, context, stream, nullptr, [&](std::optional<GraphWork>* work) -> CUresult {
+        BatchWork made;
+        const CUresult possible = MakeBatch(driver, context, version, operations, &made);
+        if (possible == CUDA_SUCCESS) *work = std::move(made);
+        return possible;
+      });
 }
 
 }  // namespace twinmmu::libcuda
