@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <climits>
+#include <cstdint>
 #include <functional>
 #include <thread>
 
@@ -141,6 +142,45 @@ TEST_F(CheckpointDeathTest, OtherThreadsWaitUntilItIsUnlocked) {
   ExpectToWaitUntilUnlocked([&] {
     EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
     EXPECT_EQ(cuMemsetD8(buffer.address(), 1, 16), CUDA_SUCCESS);
+  });
+}
+
+TEST_F(CheckpointDeathTest, OtherThreadsMayAskMeanwhile) {
+  const Buffer buffer(4096);
+  CUstream stream = nullptr;
+  EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  EXPECT_EQ(lock(me_, nullptr), CUDA_SUCCESS);
+  std::thread other([&] {
+    CUdeviceptr base = 0;
+    EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamQuery(stream), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemGetAddressRange(&base, nullptr, buffer.address()), CUDA_SUCCESS);
+  });
+  other.join();
+  EXPECT_EQ(unlock(me_, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
+TEST_F(CheckpointDeathTest, WordsOfMemoryAreWrittenWhenItIsUnlocked) {
+  const Function<CUresult(CUstream, CUdeviceptr, uint32_t, unsigned int)> write(
+      "cuStreamWriteValue32_v2");
+  const Buffer buffer(4096);
+  CUstream stream = nullptr;
+  EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ExpectToWaitUntilUnlocked(
+      [&] { EXPECT_EQ(write(stream, buffer.address(), 1, 0), CUDA_SUCCESS); });
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
+// Memory is made of the process, whatever is current.
+TEST_F(CheckpointDeathTest, PhysicalMemoryIsMadeWhenItIsUnlocked) {
+  ExpectToWaitUntilUnlocked([] {
+    EXPECT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
+    const CUmemAllocationProp pinned = PinnedOn(0);
+    CUmemGenericAllocationHandle memory = 0;
+    EXPECT_EQ(cuMemCreate(&memory, kChunk, &pinned, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
   });
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -142,24 +141,10 @@ DriverCode ToOperations(DriverState& driver, const Context& context, BatchVersio
 
 namespace {
 
-// Calls body(driver, context), with the context of the stream; that need not be the current one,
-// but for default streams.
-template <typename Body>
-CUresult EnterInContextOf(const CallSite& site, CUstream stream, const Body& body) {
-  return Enter(site, [&](DriverState& driver) {
-    const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
-    Context* context = record.has_value() ? record->context : nullptr;
-    const DriverCode found =
-        context == nullptr ? CurrentContext(site, &context) : DriverCode::kSuccess;
-    if (found != DriverCode::kSuccess) return ToResult(found);
-    const CUresult fault = FaultOn(site, driver, stream);
-    return fault == cuda_abi::CUDA_SUCCESS ? ToResult(body(driver, *context)) : fault;
-  });
-}
-
 CUresult Do(const CallSite& site, BatchVersion version, CUstream stream,
             absl::Span<const CUstreamBatchMemOpParams> parameters) {
-  return EnterInContextOf(site, stream, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, stream, [&](DriverState& driver, Context& current) {
+    Context& context = OwnerOf(driver, stream, current);
     if (!HasBatches(driver, context, version)) return ToResult(DriverCode::kNotSupported);
     const Captured captured = CaptureBatch(site, driver, context, version, parameters, stream);
     if (captured.has_value()) return *captured;
@@ -187,7 +172,8 @@ CUresult DoBatch(const CallSite& site, BatchVersion version, CUstream stream, un
   const bool valid =
       flags == 0 && count < kTooManyOperations && (parameters != nullptr || count == 0);
   if (valid) return Do(site, version, stream, absl::MakeConstSpan(parameters, count));
-  return EnterInContextOf(site, stream, [&](DriverState& driver, Context& context) {
+  return EnterOnStream(site, stream, [&](DriverState& driver, Context& current) {
+    const Context& context = OwnerOf(driver, stream, current);
     if (!HasBatches(driver, context, version)) return DriverCode::kNotSupported;
     return parameters == nullptr ? NullPointer(site) : DriverCode::kInvalidValue;
   });

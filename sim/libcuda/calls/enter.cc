@@ -15,6 +15,7 @@
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/checkpoints/checkpoints.h"
+#include "sim/libcuda/calls/checkpoints/held_calls.h"
 #include "sim/libcuda/calls/driver_log.h"
 
 namespace twinmmu::libcuda {
@@ -51,13 +52,12 @@ bool IsUsable(const Context* context) {
   return context->whole == nullptr || IsUsable(context->whole);
 }
 
-// The process is locked: see cuCheckpointProcessLock. Calls of a thread without a context that name
-// no object of one, and those that ask for devices, go on. Source: an H100 with driver 580.159,
-// with one call of each.
+// While the process is locked: see cuCheckpointProcessLock. Functions that a stream calls end
+// first.
 void HoldWhileLocked(const CallSite& site) {
-  constexpr char kOfDevices[] = "cuDevice";
-  const bool goes_on = std::strncmp(site.name(), kOfDevices, sizeof(kOfDevices) - 1) == 0;
-  if (!goes_on && !ContextStack().empty()) Checkpoints::Get().WaitUntilItRuns();
+  if (ABSL_PREDICT_TRUE(!Checkpoints::Get().HoldsCalls())) return;
+  if (host_function_context != nullptr || !WaitsWhileLocked(site.name())) return;
+  Checkpoints::Get().WaitUntilItRuns();
 }
 
 }  // namespace
@@ -183,7 +183,6 @@ DriverCode Admit(const CallSite& site, DriverState** driver) {
     const DriverCode may = AdmitInHostFunction(site);
     if (may != DriverCode::kSuccess) return may;
   }
-  if (ABSL_PREDICT_FALSE(Checkpoints::Get().HoldsCalls())) HoldWhileLocked(site);
   if (ABSL_PREDICT_FALSE((*driver)->captures.MayMatter())) return AdmitCaptured(site, **driver);
   return DriverCode::kSuccess;
 }
@@ -221,10 +220,7 @@ DriverCode FindContext(const CallSite& site, const DriverState& driver, const Na
   if (code != DriverCode::kSuccess) return code;
   const bool in_function = host_function_context != nullptr;
   *context = named.FindContext(driver);
-  if (IsUsable(*context)) {
-    if (!in_function && Checkpoints::Get().HoldsCalls()) Checkpoints::Get().WaitUntilItRuns();
-    return DriverCode::kSuccess;
-  }
+  if (IsUsable(*context)) return DriverCode::kSuccess;
   if (in_function && named.is_default_stream()) throw Refusal{DriverCode::kNotPermitted};
   const bool is_unknown_stream = !named.is_default_stream() && ContextStack().empty();
   if (!in_function && (!named.is_stream() || is_unknown_stream)) return NoSuchObject(site, named);
@@ -238,7 +234,9 @@ CUresult RunIn(const CallSite& site, const NamedObject& named, Needed needed,
     Context* context = nullptr;
     DriverCode code = Admit(site, &driver);
     if (code == DriverCode::kSuccess) code = FindContext(site, *driver, named, needed, &context);
-    return code == DriverCode::kSuccess ? body(*driver, *context) : ToResult(code);
+    if (code != DriverCode::kSuccess) return ToResult(code);
+    HoldWhileLocked(site);
+    return body(*driver, *context);
   });
 }
 
@@ -277,7 +275,9 @@ CUresult RunInDriver(const CallSite& site, Needed needed,
     DriverState* driver = nullptr;
     DriverCode code = Admit(site, &driver);
     if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
-    return code == DriverCode::kSuccess ? body(*driver) : ToResult(code);
+    if (code != DriverCode::kSuccess) return ToResult(code);
+    HoldWhileLocked(site);
+    return body(*driver);
   });
 }
 
