@@ -339,6 +339,45 @@ TEST_F(ClusterLaunchTest, ALaunchIsCheckedInOrder) {
   EXPECT_EQ(LaunchWith({Cluster(2)}, 16, 32, 65536), CUDA_ERROR_INVALID_VALUE) << "shared";
 }
 
+// Which a kernel may allow that no device has room for: with all else about the launch wrong that
+// can be.
+TEST_F(ClusterLaunchTest, ClustersThatAreTooLargeForAnyDeviceAreRefusedLast) {
+  const ClusterAttribute cooperative = {kCooperative, 0, {1}};
+  LoadKernel("");
+  EXPECT_EQ(LaunchWith({Cluster(32), cooperative}, 32, 32, 65536), kInvalidClusterSize);
+  EXPECT_EQ(SetAttribute("cuFuncSetAttribute")(kernel_, kNonPortable, 1), CUDA_SUCCESS);
+  EXPECT_EQ(LaunchWith({Cluster(32), cooperative}, 32), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(LaunchWith({Cluster(32)}, 32, 32, 65536), CUDA_ERROR_INVALID_VALUE) << "shared";
+  EXPECT_EQ(LaunchWith({Cluster(32)}, 32), kInvalidClusterSize);
+  EXPECT_EQ(LaunchWith({Cluster(32)}, 48, 32, 65536), kInvalidClusterSize) << "half a cluster";
+}
+
+// Which are 8 on a multiprocessor at most, and together on one group of multiprocessors.
+TEST_F(ClusterLaunchTest, FewerBlocksFitInLargerClusters) {
+  constexpr char kActive[] = "cuOccupancyMaxActiveClusters";
+  int multiprocessors = 0;
+  EXPECT_EQ(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0),
+            CUDA_SUCCESS);
+  LoadKernel("");
+  EXPECT_EQ(Asked(kActive, {Cluster(1)}, CUDA_SUCCESS, 32), 8 * multiprocessors);
+  EXPECT_EQ(Asked(kActive, {Cluster(1)}, CUDA_SUCCESS, 1024), 2 * multiprocessors);
+  EXPECT_EQ(Asked(kActive, {Cluster(2)}, CUDA_SUCCESS, 32), 4 * multiprocessors);
+  EXPECT_LT(Asked(kActive, {Cluster(8)}, CUDA_SUCCESS, 32), multiprocessors);
+}
+
+TEST_F(ClusterLaunchTest, ACooperativeLaunchHasAsManyClustersAsFit) {
+  LoadKernel("");
+  const int fit = Asked("cuOccupancyMaxActiveClusters", {Cluster(8)}, CUDA_SUCCESS, 32);
+  const unsigned blocks = 8 * static_cast<unsigned>(fit);
+  memory_.emplace(blocks * 4);
+  const ClusterAttribute cooperative = {kCooperative, 0, {1}};
+  EXPECT_EQ(LaunchWith({Cluster(8), cooperative}, blocks), CUDA_SUCCESS);
+  EXPECT_EQ(LaunchWith({Cluster(8), cooperative}, blocks + 8),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(LaunchWith({cooperative}, blocks + 8, 1024), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
 TEST_F(ClusterLaunchTest, ABufferIsTooLongOnlyForAShapeThatIsPossible) {
   const Function<CUresult(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                           unsigned, CUstream, void**, void**)>

@@ -94,6 +94,9 @@ int BlocksThatFit(DriverState& driver, const LoadedKernel& kernel, int threads, 
 // The same for the whole device.
 uint64_t BlocksOnDevice(DriverState& driver, const LoadedKernel& kernel, int threads,
                         size_t dynamic);
+// How many clusters of `blocks` such blocks it holds.
+uint64_t ClustersOnDevice(DriverState& driver, const LoadedKernel& kernel, uint64_t blocks,
+                          int threads, size_t dynamic);
 
 // Of a library.
 absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t library);

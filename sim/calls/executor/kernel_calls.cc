@@ -112,10 +112,9 @@ absl::Status KernelCalls::CheckLaunch(const LoadedKernel& kernel, const LaunchCo
   return guard_.Guard("cuLaunchKernel", [&] { return modules_.CheckLaunch(kernel, config); });
 }
 
-absl::Status KernelCalls::CheckShape(const LoadedKernel& kernel, const LaunchConfig& config,
-                                     const LaunchForm& form) {
-  return guard_.Guard("cuLaunchKernel",
-                      [&] { return modules_.CheckShape(kernel, config, form).status(); });
+absl::StatusOr<Dim3> KernelCalls::CheckShape(const LoadedKernel& kernel, const LaunchConfig& config,
+                                             const LaunchForm& form) {
+  return guard_.Guard("cuLaunchKernel", [&] { return modules_.CheckShape(kernel, config, form); });
 }
 
 absl::Status KernelCalls::SetHeapSize(DeviceOrdinal device, Bytes size) {

@@ -64,9 +64,9 @@ class KernelCalls {
 
   // Whether Executor::Launch would take a launch of this shape.
   absl::Status CheckLaunch(const LoadedKernel& kernel, const LaunchConfig& config);
-  // The same in a form of its own, but for shared memory.
-  absl::Status CheckShape(const LoadedKernel& kernel, const LaunchConfig& config,
-                          const LaunchForm& form);
+  // The same in a form of its own, but for shared memory: the blocks of a cluster.
+  absl::StatusOr<Dim3> CheckShape(const LoadedKernel& kernel, const LaunchConfig& config,
+                                  const LaunchForm& form);
 
   // What malloc of kernels of the device takes from, until the first of them is launched; then it
   // stays as it is.
@@ -76,8 +76,9 @@ class KernelCalls {
   // What is left in it, by the place in code that asked for it. Of all devices if none is said.
   std::vector<Diagnostic> HeapLeaks(std::optional<DeviceOrdinal> device = std::nullopt) const;
 
-  // The blocks of a cluster of a launch. Internal (INVALID_CLUSTER_SIZE), or InvalidArgument
-  // (INVALID_VALUE) for a grid that no launch may have: it would be refused.
+  // The blocks of a cluster of a launch, which are more than any device has room for where the
+  // kernel lets them be. Internal (INVALID_CLUSTER_SIZE), or InvalidArgument (INVALID_VALUE) for a
+  // grid that no launch may have: it would be refused.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                  const LaunchForm& form) const;
 

@@ -46,13 +46,14 @@ class LaunchChecksTest : public MachineTest {
     EXPECT_THAT(known, IsOk());
     return simulator_->kernels().CheckLaunch(*known, config);
   }
-  // A grid of one such cluster.
+  // A node of a graph, with a grid of one such cluster.
   absl::Status CheckCluster(Kernel kernel, const Dim3& cluster) {
     const auto known = simulator_->kernels().Find("cuLaunchKernel", kernel);
     EXPECT_THAT(known, IsOk());
     LaunchForm form;
     form.cluster = cluster;
-    return simulator_->kernels().ClusterOf(*known, cluster, form).status();
+    form.of_graph = true;
+    return simulator_->kernels().CheckShape(*known, {cluster, {}, 0}, form).status();
   }
   void ExpectRefused(const char* name, const LaunchConfig& config, const char* words) {
     const absl::Status status = Check(name, config);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <shared_mutex>
 #include <utility>
@@ -154,6 +155,14 @@ constexpr auto kInvalidClusterSize = static_cast<DriverCode>(912);
 constexpr auto kClusterLaunch = static_cast<DeviceAttribute>(120);
 constexpr uint64_t kPortableCluster = 8;
 constexpr uint64_t kLargestCluster = 16;
+
+// Of extents that a grid has, so that the product does not overflow.
+uint64_t BlocksOf(const Dim3& cluster) { return uint64_t{cluster.x} * cluster.y * cluster.z; }
+
+absl::Status LargerThanAny(const LoadedKernel& kernel) {
+  return Fail(kInvalidClusterSize, kLaunchCall, "kernel ", kernel.info->name,
+              ": the cluster has more than ", kLargestCluster, " blocks");
+}
 
 // A device that does not tell has them.
 bool HasClusters(const Profile& profile, DeviceOrdinal device) {
@@ -405,7 +414,9 @@ absl::StatusOr<Dim3> SimulatedModules::CheckShape(const LoadedKernel& kernel,
                                                   const LaunchForm& form) {
   const absl::Status valid = CheckBlocks(kernel, config.block);
   if (!valid.ok()) return valid;
-  return ClusterOf(kernel, config.grid, form);
+  absl::StatusOr<Dim3> cluster = ClusterOf(kernel, config.grid, form);
+  const bool too_large = form.of_graph && cluster.ok() && BlocksOf(*cluster) > kLargestCluster;
+  return too_large ? LargerThanAny(kernel) : cluster;
 }
 
 absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
@@ -425,6 +436,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   if (!cluster.ok()) return cluster.status();
   // Of a node it was looked at when the node was made, whatever was set since.
   if (!form.of_graph) valid = CheckShared(*known, config.dynamic_shared_bytes);
+  if (valid.ok() && BlocksOf(*cluster) > kLargestCluster) valid = LargerThanAny(*known);
   if (!valid.ok()) return valid;
   absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
   if (!packed.ok()) return packed.status();
@@ -533,6 +545,14 @@ absl::Status SimulatedModules::Set(Kernel kernel, KernelSetting setting, int val
   return absl::OkStatus();
 }
 
+uint64_t SimulatedModules::MostBlocksOfCluster(const LoadedKernel& kernel) const {
+  if (!HasClusters(mmu_.profile, kernel.module.device())) return 1;
+  const bool large = kernel.Get(KernelSetting::kLargeClusters) != 0;
+  const uint64_t most = large ? std::numeric_limits<uint64_t>::max() : kPortableCluster;
+  const uint64_t own = kernel.info->max_cluster_blocks;
+  return own != 0 ? std::min(own, most) : most;
+}
+
 absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                                  const LaunchForm& form) const {
   const ptx::KernelInfo& info = *kernel.info;
@@ -559,18 +579,11 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
   if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) {
     return fail("only a part of the cluster that it requires is set");
   }
-  const bool large = kernel.Get(KernelSetting::kLargeClusters) != 0;
-  uint64_t most = large ? kLargestCluster : kPortableCluster;
-  if (info.max_cluster_blocks != 0) most = std::min<uint64_t>(most, info.max_cluster_blocks);
-  if (!HasClusters(mmu_.profile, kernel.module.device())) most = 1;
-  // Then the product of all three does not overflow.
-  const bool fits = cluster.x <= most && cluster.y <= most;
-  if (!fits || uint64_t{cluster.x} * cluster.y * cluster.z > most) {
-    return fail("the cluster has more than ", most, " blocks");
-  }
   if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
     return fail("the grid does not consist of whole clusters");
   }
+  const uint64_t most = MostBlocksOfCluster(kernel);
+  if (BlocksOf(cluster) > most) return fail("the cluster has more than ", most, " blocks");
   if (form.preferred_cluster.has_value()) {
     const Dim3& preferred = *form.preferred_cluster;
     const auto is_multiple = [](uint32_t of, uint32_t each) { return of != 0 && of % each == 0; };

@@ -61,10 +61,12 @@ class SimulatedModules {
   void ForgetHeap(DeviceOrdinal device);
   // What kernels have taken by malloc and not given back, by place. `device`: of that one only.
   std::vector<Diagnostic> HeapLeaks(std::optional<DeviceOrdinal> device);
-  // The blocks of a cluster of such a launch. INVALID_CLUSTER_SIZE: as Launch. INVALID_VALUE: it is
-  // no grid.
+  // The blocks of a cluster of such a launch, which are more than any device has room for where the
+  // kernel lets them be. INVALID_CLUSTER_SIZE: as Launch. INVALID_VALUE: it is no grid.
   absl::StatusOr<Dim3> ClusterOf(const LoadedKernel& kernel, const Dim3& grid,
                                  const LaunchForm& form) const;
+  // How many blocks the kernel lets a cluster have, whether or not a device has room for them.
+  uint64_t MostBlocksOfCluster(const LoadedKernel& kernel) const;
   // Whether something ended all contexts.
   bool HaveFault() const;
   absl::Status FaultFor(const char* call) const;

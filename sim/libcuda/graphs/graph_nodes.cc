@@ -139,9 +139,9 @@ CUresult MakeKernel(const CallSite& site, DriverState& driver, const CUDA_KERNEL
                                    [](const void* argument) { return argument == nullptr; });
   if (missing) return ToResult(NullPointer(site));
   made->arguments = Keep(*loaded->info, arguments, given.kernelParams == nullptr);
-  const absl::Status shape = driver.simulator->kernels().CheckShape(
+  const absl::StatusOr<Dim3> shape = driver.simulator->kernels().CheckShape(
       *loaded, made->config, form.value_or(FormOf(made->attributes)));
-  if (!shape.ok()) return ToResult(shape);
+  if (!shape.ok()) return ToResult(shape.status());
   return ToResult(driver.simulator->kernels().CheckLaunch(*loaded, made->config));
 }
 
@@ -171,7 +171,8 @@ CUresult CheckAttributes(const CallSite& site, DriverState& driver, const Kernel
                          const LaunchAttributes& attributes) {
   const absl::StatusOr<LoadedKernel> loaded = LoadedKernelOf(site, driver, work);
   if (!loaded.ok()) return ToResult(loaded.status());
-  return ToResult(driver.simulator->kernels().CheckShape(*loaded, work.config, FormOf(attributes)));
+  return ToResult(
+      driver.simulator->kernels().CheckShape(*loaded, work.config, FormOf(attributes)).status());
 }
 
 CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& work) {

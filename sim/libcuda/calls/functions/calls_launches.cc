@@ -27,12 +27,17 @@ constexpr uint64_t kBufferSize = 2;     // CU_LAUNCH_PARAM_BUFFER_SIZE
 constexpr int kExternal = 1;  // CU_EVENT_RECORD_EXTERNAL
 
 // Whether all blocks can be on the device at once.
-bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchConfig& config) {
-  const Dim3 block = BlockOf(kernel, config.block);
-  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  return blocks <=
-         BlocksOnDevice(driver, kernel, static_cast<int>(threads), config.dynamic_shared_bytes);
+bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchConfig& config,
+                const Dim3& cluster) {
+  const auto product = [](const Dim3& extents) {
+    return uint64_t{extents.x} * extents.y * extents.z;
+  };
+  const int threads = static_cast<int>(product(BlockOf(kernel, config.block)));
+  const size_t dynamic = config.dynamic_shared_bytes;
+  const uint64_t each = product(cluster);
+  const uint64_t most = each == 1 ? BlocksOnDevice(driver, kernel, threads, dynamic)
+                                  : ClustersOnDevice(driver, kernel, each, threads, dynamic);
+  return product(config.grid) / each <= most;
 }
 
 }  // namespace
@@ -77,9 +82,10 @@ CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel, const Loade
     return ToResult(driver.executor.Launch(stream, kernel, config, arguments));
   }
   if (form.cooperative) {
-    const absl::Status possible = driver.simulator->kernels().CheckShape(loaded, config, form);
-    if (!possible.ok()) return ToResult(possible);
-    if (!FitsAtOnce(driver, loaded, config)) {
+    const absl::StatusOr<Dim3> cluster =
+        driver.simulator->kernels().CheckShape(loaded, config, form);
+    if (!cluster.ok()) return ToResult(cluster.status());
+    if (!FitsAtOnce(driver, loaded, config, *cluster)) {
       return ToResult(DriverCode::kCooperativeLaunchTooLarge);
     }
   }
@@ -241,8 +247,9 @@ CUresult LaunchIn(const CallSite& site, DriverState& driver, Context& context, C
   const DriverCode there = FindArguments(*found->info, parameters, extra, &whole, &arguments);
   if (there == DriverCode::kLaunchOutOfResources) {
     // An H200 looks at the shape before it sees that a buffer is too long.
-    const absl::Status possible = driver.simulator->kernels().CheckShape(*found, config, form);
-    if (!possible.ok()) return ToResult(possible);
+    const absl::StatusOr<Dim3> possible =
+        driver.simulator->kernels().CheckShape(*found, config, form);
+    if (!possible.ok()) return ToResult(possible.status());
   }
   if (there != DriverCode::kSuccess) return ToResult(there);
   const CUresult launched =

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "sim/calls/executor/kernel_calls.h"
 #include "sim/libcuda/calls/convert.h"
@@ -164,6 +166,36 @@ uint64_t BlocksOnDevice(DriverState& driver, const LoadedKernel& kernel, int thr
          static_cast<uint64_t>(multiprocessors);
 }
 
+namespace {
+
+// The blocks of a cluster are on multiprocessors of one group. An H200 has groups of these sizes;
+// of other devices, which were not measured, each 16 are taken for one.
+std::vector<uint64_t> GroupsOf(uint64_t multiprocessors) {
+  constexpr uint64_t kUsual = 16;
+  std::vector<uint64_t> groups = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
+  if (std::accumulate(groups.begin(), groups.end(), uint64_t{0}) != multiprocessors) {
+    groups.assign(multiprocessors / kUsual, kUsual);
+    groups.push_back(multiprocessors % kUsual);
+  }
+  return groups;
+}
+
+}  // namespace
+
+// A group has no clusters of more blocks than it has multiprocessors. Source: an H200 with driver
+// 580.159, with clusters of 1 to 17 and 32 blocks of 80 sizes.
+uint64_t ClustersOnDevice(DriverState& driver, const LoadedKernel& kernel, uint64_t blocks,
+                          int threads, size_t dynamic) {
+  constexpr uint64_t kMostTogether = 8;  // on one multiprocessor
+  const auto fit = static_cast<uint64_t>(BlocksThatFit(driver, kernel, threads, dynamic));
+  const int all = AttributeOf(driver, kernel.module.device(), kAttributeMultiprocessors);
+  uint64_t clusters = 0;
+  for (const uint64_t group : GroupsOf(static_cast<uint64_t>(all))) {
+    if (group >= blocks) clusters += group * std::min(fit, kMostTogether) / blocks;
+  }
+  return clusters;
+}
+
 extern "C" CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
                                                                 int threads, size_t dynamic) {
   return CountBlocks(TWINMMU_HERE, blocks, function, threads, dynamic);
@@ -192,8 +224,15 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
   return ChooseBlock(site, grid, block, function, shared_for, dynamic, limit);
 }
 
-// Calls body(kernel, form, cluster, blocks) with the form of a launch, its cluster, and how many of
-// its blocks there can be at once.
+// What a launch with clusters asks for.
+struct Clusters {
+  bool are_said;    // by the launch or the kernel
+  uint64_t blocks;  // of each
+  int threads;      // of each block
+  size_t dynamic;
+};
+
+// Calls body(driver, kernel, clusters).
 template <typename Body>
 CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
                        const CUlaunchConfig* config, const Body& body) {
@@ -211,9 +250,10 @@ CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
     if (!cluster.ok()) return ToResult(cluster.status());
     const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
     if (threads == 0) return ToResult(DriverCode::kInvalidValue);
-    body(*kernel, form, *cluster,
-         BlocksOnDevice(driver, *kernel, static_cast<int>(std::min<uint64_t>(threads, INT_MAX)),
-                        config->sharedMemBytes));
+    body(driver, *kernel,
+         Clusters{form.cluster.has_value() || kernel->info->cluster[0] != 0,
+                  uint64_t{cluster->x} * cluster->y * cluster->z,
+                  static_cast<int>(std::min<uint64_t>(threads, INT_MAX)), config->sharedMemBytes});
     return CUDA_SUCCESS;
   });
 }
@@ -222,23 +262,22 @@ CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
 extern "C" CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function,
                                                        const CUlaunchConfig* config) {
   return EnterClusters(TWINMMU_HERE, size, function, config,
-                       [&](const Found& kernel, const LaunchForm&, const Dim3&, uint64_t blocks) {
+                       [&](DriverState& driver, const Found& kernel, const Clusters& clusters) {
                          const int most = kernel.Get(KernelSetting::kLargeClusters) != 0 ? 16 : 8;
-                         *size = blocks != 0 ? most : 0;
+                         const bool fits =
+                             BlocksThatFit(driver, kernel, clusters.threads, clusters.dynamic) != 0;
+                         *size = fits ? most : 0;
                        });
 }
 
-// Any blocks make a cluster here; on a device only those of one group of multiprocessors, so that
-// an H100 has somewhat fewer of the larger ones.
 extern "C" CUresult cuOccupancyMaxActiveClusters(int* count, CUfunction function,
                                                  const CUlaunchConfig* config) {
-  return EnterClusters(
-      TWINMMU_HERE, count, function, config,
-      [&](const Found& kernel, const LaunchForm& form, const Dim3& cluster, uint64_t blocks) {
-        const bool said = form.cluster.has_value() || kernel.info->cluster[0] != 0;
-        const uint64_t each = uint64_t{cluster.x} * cluster.y * cluster.z;
-        *count = said ? static_cast<int>(blocks / each) : 0;
-      });
+  return EnterClusters(TWINMMU_HERE, count, function, config,
+                       [&](DriverState& driver, const Found& kernel, const Clusters& clusters) {
+                         const uint64_t fit = ClustersOnDevice(driver, kernel, clusters.blocks,
+                                                               clusters.threads, clusters.dynamic);
+                         *count = clusters.are_said ? static_cast<int>(fit) : 0;
+                       });
 }
 
 extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUfunction function,
