@@ -92,10 +92,12 @@ Context& Contexts::Create(DeviceOrdinal device, unsigned int flags) {
   return Add(std::move(made));
 }
 
-Context& Contexts::CreateGreen(Context& primary, unsigned int multiprocessors) {
+Context& Contexts::CreateGreen(Context& primary, unsigned int multiprocessors,
+                               uint64_t default_stream) {
   auto made = std::make_unique<Context>(primary.device, false);
   made->whole = &primary;
   made->multiprocessors = multiprocessors;
+  made->default_stream = default_stream;
   return Add(std::move(made));
 }
 

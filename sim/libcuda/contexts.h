@@ -39,8 +39,9 @@ struct Context {
   // multiprocessors of it are its own.
   Context* whole = nullptr;
   unsigned int multiprocessors = 0;
-  std::mutex mutex;            // guards what follows
-  std::vector<size_t> limits;  // by CUlimit
+  uint64_t default_stream = 0;  // its own, which is the default stream while it is current
+  std::mutex mutex;             // guards what follows
+  std::vector<size_t> limits;   // by CUlimit
 
   cuda_abi::CUcontext handle() const {
     return reinterpret_cast<cuda_abi::CUcontext>(reinterpret_cast<uintptr_t>(this));
@@ -65,6 +66,13 @@ inline StackOfContexts& ContextStack() {
   return context_stack != nullptr ? *context_stack : MakeContextStack();
 }
 
+// The green context that is current for the calling thread, or null.
+inline Context* CurrentGreen() {
+  const StackOfContexts& stack = ContextStack();
+  if (stack.empty() || stack.back().context == nullptr) return nullptr;
+  return stack.back().context->whole != nullptr ? stack.back().context : nullptr;
+}
+
 // Thread-safe.
 class Contexts {
  public:
@@ -83,7 +91,7 @@ class Contexts {
 
   Context& Create(DeviceOrdinal device, unsigned int flags);
   // `primary` was retained for it.
-  Context& CreateGreen(Context& primary, unsigned int multiprocessors);
+  Context& CreateGreen(Context& primary, unsigned int multiprocessors, uint64_t default_stream);
   // False: it is not alive.
   bool Destroy(Context& created);
 

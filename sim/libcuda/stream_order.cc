@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/driver_error.h"
@@ -97,14 +98,25 @@ Stream StreamOfThread(DriverState& driver, const Context& context) {
 thread_local CUstream default_stream = nullptr;
 thread_local Context* host_function_context = nullptr;
 
-void CheckDefaultStream(CUstream stream) {
-  const bool is_default = ToNumber(stream) <= kLastDefaultStream;
-  if (is_default && host_function_context != nullptr) throw Refusal{DriverCode::kNotPermitted};
+void CheckDefaultStream() {
+  if (ABSL_PREDICT_TRUE(host_function_context == nullptr)) return;
+  throw Refusal{DriverCode::kNotPermitted, DiagnosticKind::kCallInHostFunction, "a default stream"};
+}
+
+CUstream OfCurrent(CUstream stream) {
+  if (ToNumber(stream) > kLastDefaultStream) return stream;
+  CheckDefaultStream();
+  const Context* const green = CurrentGreen();
+  if (ABSL_PREDICT_TRUE(green == nullptr)) return stream;
+  if (ToNumber(stream) != kPerThreadStream) {
+    return reinterpret_cast<CUstream>(static_cast<uintptr_t>(green->default_stream));
+  }
+  throw Refusal{DriverCode::kInvalidHandle, DiagnosticKind::kUseOfUnknownStream,
+                "a green context has no default streams of threads"};
 }
 
 Stream StreamOf(DriverState& driver, const Context& context, CUstream stream) {
-  const uint64_t id = ToNumber(stream);
-  CheckDefaultStream(stream);
+  const uint64_t id = ToNumber(OfCurrent(stream));
   if (id == kPerThreadStream) return StreamOfThread(driver, context);
   if (id <= kLegacyStream) return Stream(context.device, id);
   const std::optional<StreamRecord> record = driver.streams.streams.Find(id);

@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "api/diagnostics.h"
 #include "api/driver_error.h"
 #include "sim/libcuda/contexts.h"
 
@@ -129,6 +130,9 @@ class Records {
 // Thrown where a stream cannot be used: because of a capture, or of who uses it.
 struct Refusal {
   DriverCode code;
+  // What the report says of it.
+  DiagnosticKind kind = {};
+  const char* details = nullptr;  // null: nothing
 };
 
 // 0 and 1 name the default stream of a context, and 2 that of the calling thread in it, which has a

@@ -1,6 +1,9 @@
 // Green contexts: a primary context with some of its multiprocessors.
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "conformance/abi/abi_fixtures.h"
@@ -277,6 +280,163 @@ TEST_F(GreenContextTest, EventsOfThePrimaryContextAreItsOwnToo) {
   }
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   EXPECT_EQ(cuEventDestroy(event), CUDA_SUCCESS);
+}
+
+// --- The default stream --------------------------------------------------------------------------
+
+class GreenStreamTest : public GreenContextTest {
+ protected:
+  void SetUp() override {
+    GreenContextTest::SetUp();
+    if (green_ == nullptr) return;
+    ASSERT_EQ(cuStreamCreate(&releasing_, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemAlloc(&gate_, 4096), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemsetD8(gate_, 0, 4096), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    if (green_ != nullptr) {
+      EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+      EXPECT_EQ(cuMemFree(gate_), CUDA_SUCCESS);
+      EXPECT_EQ(cuStreamDestroy(releasing_), CUDA_SUCCESS);
+    }
+    GreenContextTest::TearDown();
+  }
+
+  // The stream waits until it is released.
+  void Hold(CUstream stream) const {
+    EXPECT_EQ(WithWord("cuStreamWaitValue32_v2")(stream, gate_, 1, 1), CUDA_SUCCESS);
+  }
+  void Release() const {
+    EXPECT_EQ(WithWord("cuStreamWriteValue32_v2")(releasing_, gate_, 1, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  }
+  // Within a second.
+  static bool BecomesIdle(CUstream stream) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (std::chrono::steady_clock::now() < end) {
+      if (cuStreamQuery(stream) == CUDA_SUCCESS) return true;
+      std::this_thread::yield();
+    }
+    return false;
+  }
+
+  using WithWord = Function<CUresult(CUstream, CUdeviceptr, uint32_t, unsigned int)>;
+  CUstream releasing_ = nullptr;
+  CUdeviceptr gate_ = 0;
+};
+
+TEST_F(GreenStreamTest, ItsDefaultStreamIsItsOwn) {
+  const Function<CUresult(CUstream, unsigned long long*)> id_of("cuStreamGetId");
+  const auto legacy = reinterpret_cast<CUstream>(1);
+  unsigned long long of_primary = 0;
+  unsigned long long own = 0;
+  unsigned long long again = 0;
+  unsigned int flags = 0;
+  CUcontext context = nullptr;
+  EXPECT_EQ(id_of(nullptr, &of_primary), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(id_of(nullptr, &own), CUDA_SUCCESS);
+  EXPECT_EQ(id_of(legacy, &again), CUDA_SUCCESS);
+  EXPECT_NE(own, of_primary);
+  EXPECT_EQ(own, again);
+  EXPECT_EQ(cuStreamGetFlags(nullptr, &flags), CUDA_SUCCESS);
+  EXPECT_EQ(flags, CU_STREAM_NON_BLOCKING);
+  EXPECT_EQ(GetContext("cuStreamGetCtx")(nullptr, &context), CUDA_SUCCESS);
+  EXPECT_EQ(context, as_context_);
+  EXPECT_EQ(cuStreamDestroy(nullptr), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(GreenStreamTest, ItsDefaultStreamWaitsForNoOther) {
+  const Buffer memory(16);
+  Hold(nullptr);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8Async(memory.address(), 1, 16, nullptr), CUDA_SUCCESS);
+  EXPECT_TRUE(BecomesIdle(nullptr));
+  Release();
+}
+
+TEST_F(GreenStreamTest, NoOtherWaitsForItsDefaultStream) {
+  const Buffer memory(16);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  Hold(nullptr);
+  EXPECT_EQ(cuStreamQuery(nullptr), CUDA_ERROR_NOT_READY);
+  ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8Async(memory.address(), 1, 16, nullptr), CUDA_SUCCESS);
+  EXPECT_TRUE(BecomesIdle(nullptr));
+  Release();
+}
+
+TEST_F(GreenStreamTest, AWaitForItIsForItsOwnStreams) {
+  std::atomic<bool> returned{false};
+  Hold(nullptr);
+  std::thread waiting([&] {
+    EXPECT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    returned = true;
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (!returned && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(returned);
+  Release();
+  waiting.join();
+}
+
+TEST_F(GreenStreamTest, ItsDefaultStreamCanBeCaptured) {
+  const Buffer memory(16);
+  CUgraph graph = nullptr;
+  size_t nodes = 0;
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8Async(memory.address(), 1, 16, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD8Async(memory.address(), 1, 16, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamEndCapture(nullptr, &graph), CUDA_ERROR_ILLEGAL_STATE);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamEndCapture(nullptr, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphGetNodes(graph, nullptr, &nodes), CUDA_SUCCESS);
+  EXPECT_EQ(nodes, 1u);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+TEST_F(GreenStreamTest, NoThreadHasADefaultStreamOfIt) {
+  const Function<CUresult(CUdeviceptr, const void*, size_t)> copy("cuMemcpyHtoD_v2_ptds");
+  const auto of_thread = reinterpret_cast<CUstream>(2);
+  const Buffer memory(16);
+  const unsigned word = 1;
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamQuery(of_thread), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuMemsetD8Async(memory.address(), 1, 16, of_thread), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(copy(memory.address(), &word, 4), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(GreenStreamTest, AttributesAreNotCopiedToStreamsOfAnother) {
+  const Function<CUresult(CUstream, CUstream)> copy("cuStreamCopyAttributes");
+  CUstream stream = nullptr;
+  ASSERT_EQ(MakeStream("cuGreenCtxStreamCreate")(&stream, green_, 1, 0), CUDA_SUCCESS);
+  EXPECT_EQ(copy(stream, nullptr), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(copy(stream, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(copy(releasing_, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
+TEST_F(GreenStreamTest, KernelsAreLaunchedStepwiseOnItsStreamsOnly) {
+  const Function<CUresult(CUfunction, int, int, int)> set_block("cuFuncSetBlockShape");
+  const Function<CUresult(CUfunction, int, int, CUstream)> launch("cuLaunchGridAsync");
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module,
+                             ".version 7.0\n.target sm_70\n.address_size 64\n.entry k() { ret; }"),
+            CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetFunction(&kernel, module, "k"), CUDA_SUCCESS);
+  EXPECT_EQ(set_block(kernel, 1, 1, 1), CUDA_SUCCESS);
+  EXPECT_EQ(launch(kernel, 1, 1, releasing_), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(launch(kernel, 1, 1, releasing_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(launch(kernel, 1, 1, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
 }
 
 TEST_F(GreenContextTest, OneThatIsGoneIsAContextThatIsDestroyed) {

@@ -321,11 +321,16 @@ extern "C" CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, int
   });
 }
 
+constexpr unsigned int kAttachSingle = 4;  // CU_MEM_ATTACH_SINGLE
+
 extern "C" CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, size_t size,
                                            unsigned int flags) {
   return EnterInContext(TWINMMU_HERE, stream, {}, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
+    // The default stream of a green context is no more a single one than others are.
+    const bool is_default = ToNumber(stream) <= kLegacyStream && CurrentGreen() != nullptr;
+    if (is_default && flags == kAttachSingle) return ToResult(DriverCode::kInvalidValue);
     return ToResult(driver.simulator->managed().Attach(WorkOf(driver, context, stream),
                                                        DeviceAddress(ptr), Bytes(size), flags));
   });

@@ -40,20 +40,17 @@ CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags
 // What is kept of a stream; of a default stream what holds for that.
 DriverCode FindStream(DriverState& driver, Context& context, CUstream stream,
                       StreamRecord* record) {
-  CheckDefaultStream(stream);
-  if (ToNumber(stream) <= kLegacyStream) {
+  if (ToNumber(OfCurrent(stream)) <= kLegacyStream) {
     const std::optional<StreamRecord> set =
         driver.streams.legacy_streams.Find(ToNumber(context.handle()));
     *record = StreamRecord{&context, 0, set.has_value() ? set->priority : kLeastPriority,
                            kLegacyStreamId};
-    record->green = CurrentGreen();
     return DriverCode::kSuccess;
   }
   const Stream named = StreamOf(driver, context, stream);
   const std::optional<StreamRecord> found = driver.streams.streams.Find(named.value());
   if (!found.has_value()) return DriverCode::kInvalidHandle;
   *record = *found;
-  if (ToNumber(stream) == kPerThreadStream) record->green = CurrentGreen();
   return DriverCode::kSuccess;
 }
 
@@ -108,7 +105,7 @@ Stream OrderedStreamOf(DriverState& driver, const Context& context, CUstream str
 // orders nothing. Source: an H200 with driver 580.159, as for what waits here for that stream.
 absl::StatusOr<bool> IsDone(DriverState& driver, const Context& context, CUstream stream) {
   absl::StatusOr<bool> done = driver.executor.QueryStream(StreamOf(driver, context, stream));
-  if (ToNumber(stream) > kLegacyStream) return done;
+  if (ToNumber(OfCurrent(stream)) > kLegacyStream) return done;
   for (const uint64_t id : BlockingStreamsOf(driver, context)) {
     if (!done.ok() || !*done) break;
     done = driver.executor.QueryStream(Stream(context.device, id));
@@ -277,7 +274,7 @@ extern "C" CUresult cuStreamSynchronize(CUstream stream) {
     if (host_function_context != nullptr) {
       return WaitInHostFunction(site, [&] { return IsDone(driver, context, stream); });
     }
-    const bool is_legacy = ToNumber(stream) <= kLegacyStream;
+    const bool is_legacy = ToNumber(OfCurrent(stream)) <= kLegacyStream;
     return ToResult(driver.executor.SynchronizeStream(
         is_legacy ? OrderedStreamOf(driver, context, stream) : StreamOf(driver, context, stream)));
   });

@@ -221,7 +221,7 @@ DriverCode FindContext(const CallSite& site, const DriverState& driver, const Na
   const bool in_function = host_function_context != nullptr;
   *context = named.FindContext(driver);
   if (IsUsable(*context)) return DriverCode::kSuccess;
-  if (in_function && named.is_default_stream()) throw Refusal{DriverCode::kNotPermitted};
+  if (named.is_default_stream()) CheckDefaultStream();
   const bool is_unknown_stream = !named.is_default_stream() && ContextStack().empty();
   if (!in_function && (!named.is_stream() || is_unknown_stream)) return NoSuchObject(site, named);
   return CurrentContext(site, context);
@@ -253,9 +253,7 @@ CUresult RunCall(const CallSite& site, absl::FunctionRef<CUresult()> body) {
     } catch (const abi::__forced_unwind&) {
       throw;
     } catch (const Refusal& refusal) {
-      const bool in_function = refusal.code == DriverCode::kNotPermitted;
-      if (in_function)
-        Misused(site, DiagnosticKind::kCallInHostFunction, refusal.code, "a default stream");
+      if (refusal.details != nullptr) Misused(site, refusal.kind, refusal.code, refusal.details);
       result = ToResult(refusal.code);
     } catch (...) {
       result = ToResult(CodeOfThrown());

@@ -329,7 +329,7 @@ TWINMMU_OF_THREAD(cuGraphLaunch_ptsz, cuGraphLaunch, (CUgraphExec exec, CUstream
 extern "C" CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
-    CheckUncaptured(driver, context, stream);
+    CheckUncaptured(driver, context, OfCurrent(stream));
     const std::lock_guard lock(driver.graphs->mutex);
     const GraphExec* const found = driver.graphs->Find(exec);
     return found == nullptr ? NoSuchGraph() : CommitMemory(site, driver, *found->graph);

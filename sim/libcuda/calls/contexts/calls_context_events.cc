@@ -66,7 +66,7 @@ CUresult EnterEvent(const CallSite& site, CUcontext handle, CUevent event, const
     if (fault != CUDA_SUCCESS) return fault;
     const std::optional<EventRecord> record = FindEvent(site, driver, event);
     if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
-    const Captured refused = RefuseWaitFor(driver, Whole(*context));
+    const Captured refused = RefuseWaitFor(driver, *context);
     if (refused.has_value()) return *refused;
     return ToResult(
         body(driver, *context, Event(record->context->device, ToNumber(event)), *record));
@@ -74,6 +74,19 @@ CUresult EnterEvent(const CallSite& site, CUcontext handle, CUevent event, const
 }
 
 }  // namespace
+
+CUresult Synchronize(DriverState& driver, const Context& context) {
+  const Captured refused = RefuseWaitFor(driver, context);
+  if (refused.has_value()) return *refused;
+  if (context.whole == nullptr) {
+    return ToResult(driver.executor.SynchronizeDevice(context.device));
+  }
+  absl::Status done;
+  for (const Stream stream : StreamsOf(driver, context)) {
+    if (done.ok()) done = driver.executor.SynchronizeStream(stream);
+  }
+  return ToResult(done);
+}
 
 // --- Events --------------------------------------------------------------------------------------
 

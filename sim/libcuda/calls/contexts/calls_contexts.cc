@@ -366,9 +366,8 @@ extern "C" CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) 
 
 extern "C" CUresult cuCtxSynchronize() {
   return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
-    const Captured refused = RefuseWaitFor(driver, context);
-    if (refused.has_value()) return *refused;
-    return ToResult(driver.executor.SynchronizeDevice(context.device));
+    const Context* const green = CurrentGreen();
+    return Synchronize(driver, green != nullptr ? *green : context);
   });
 }
 
@@ -378,10 +377,7 @@ extern "C" CUresult cuCtxSynchronize_v2(CUcontext handle) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known != DriverCode::kSuccess) return ToResult(known);
-    Context& whole = context->whole != nullptr ? *context->whole : *context;
-    const Captured refused = RefuseWaitFor(driver, whole);
-    if (refused.has_value()) return *refused;
-    return ToResult(driver.executor.SynchronizeDevice(context->device));
+    return Synchronize(driver, *context);
   });
 }
 

@@ -6,8 +6,10 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/contexts/green_contexts.h"
 #include "sim/libcuda/calls/convert.h"
@@ -226,7 +228,15 @@ extern "C" CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc descr
       count = std::min(found->second, most);
     }
     Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
-    Context& green = driver.contexts.CreateGreen(primary, count);
+    Records<StreamRecord>::Prepared record(StreamRecord{&primary, CU_STREAM_NON_BLOCKING});
+    const absl::StatusOr<Stream> made = driver.executor.CreateStream(primary.device);
+    if (!made.ok()) return GetDriverCode(made.status());
+    absl::Cleanup undo = [&] { driver.executor.DestroyStream(*made).IgnoreError(); };
+    Context& green = driver.contexts.CreateGreen(primary, count, made->value());
+    std::move(undo).Cancel();
+    record->id = driver.streams.NextId();
+    record->green = &green;
+    driver.streams.streams.Add(made->value(), std::move(record));
     driver.contexts.Retain(primary);
     *handle = ToPointer<CUgreenCtx>(ToNumber(green.handle()));
     return DriverCode::kSuccess;
@@ -277,17 +287,15 @@ extern "C" CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx handle, 
   });
 }
 
-// Of the default stream: that which is current. The one of the thread is not told there.
 extern "C" CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* handle) {
   const Needed needed = {handle};
   return EnterInContext(TWINMMU_HERE, stream, needed, [&](DriverState& driver, Context& context) {
-    Context* green = CurrentGreen();
-    if (ToNumber(stream) > kPerThreadStream) {
-      const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
+    const Context* green = nullptr;
+    const uint64_t id = ToNumber(OfCurrent(stream));
+    if (id > kLastDefaultStream) {
+      const std::optional<StreamRecord> record = driver.streams.streams.Find(id);
       if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
       green = record->green;
-    } else if (ToNumber(stream) == kPerThreadStream && green != nullptr) {
-      return ToResult(DriverCode::kInvalidHandle);
     }
     const Captured refused = RefuseQuestion(driver, context, stream);
     if (refused.has_value()) return *refused;

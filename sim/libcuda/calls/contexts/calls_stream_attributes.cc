@@ -96,12 +96,12 @@ DriverCode Find(const CallSite& site, DriverState& driver, CUstream stream, Name
   const CUresult fault = FaultOf(site, driver);
   if (fault != CUDA_SUCCESS) return static_cast<DriverCode>(fault);
   Context* context = nullptr;
-  uint64_t id = ToNumber(stream);
-  CheckDefaultStream(stream);
-  if (id <= kLastDefaultStream) {
+  if (ToNumber(stream) <= kLastDefaultStream) {
+    CheckDefaultStream();
     const DriverCode current = CurrentContext(site, &context);
     if (current != DriverCode::kSuccess) return current;
   }
+  uint64_t id = ToNumber(OfCurrent(stream));
   if (id <= kLegacyStream) {
     const uint64_t key = ToNumber(context->handle());
     const std::optional<StreamRecord> found = driver.streams.legacy_streams.Find(key);
@@ -206,7 +206,9 @@ extern "C" CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
     CUresult known = FindUncaptured(site, driver, to, &target);
     if (known == CUDA_SUCCESS) known = FindUncaptured(site, driver, from, &source);
     if (known != CUDA_SUCCESS) return known;
-    if (target.record.context != source.record.context) return ToResult(DriverCode::kInvalidValue);
+    const bool made_together = target.record.context == source.record.context &&
+                               target.record.green == source.record.green;
+    if (!made_together) return ToResult(DriverCode::kInvalidValue);
     target.record.attributes = source.record.attributes;
     target.record.priority = source.record.priority;
     Keep(driver, std::move(target));

@@ -1,5 +1,6 @@
 // Green contexts: a primary context with some of its multiprocessors. What is made while one is
-// current belongs to the primary one; only streams know in which they were made.
+// current belongs to the primary one; only streams know in which they were made. It has a default
+// stream of its own, which waits for no other, and none of threads.
 
 #ifndef TWINMMU_SIM_LIBCUDA_CALLS_CONTEXTS_GREEN_CONTEXTS_H_
 #define TWINMMU_SIM_LIBCUDA_CALLS_CONTEXTS_GREEN_CONTEXTS_H_
@@ -10,19 +11,15 @@
 
 namespace twinmmu::libcuda {
 
-// The green context that is current for the calling thread, or null.
-inline Context* CurrentGreen() {
-  const StackOfContexts& stack = ContextStack();
-  if (stack.empty() || stack.back().context == nullptr) return nullptr;
-  return stack.back().context->whole != nullptr ? stack.back().context : nullptr;
-}
-
 // What cuDevicePrimaryCtxRelease does. False: nobody holds it.
 bool Release(DriverState& driver, Context& primary);
 
 // What cuStreamCreate does, in a context; `green` may be null.
 cuda_abi::CUresult MakeStream(DriverState& driver, Context& context, Context* green,
                               unsigned int flags, int priority, cuda_abi::CUstream* stream);
+
+// What cuCtxSynchronize does, of a context of any kind: of a green one its own streams count.
+cuda_abi::CUresult Synchronize(DriverState& driver, const Context& context);
 
 // What cuCtxRecordEvent and cuCtxWaitEvent do, of a context of any kind.
 cuda_abi::CUresult RecordOfContext(const CallSite& site, cuda_abi::CUcontext handle,

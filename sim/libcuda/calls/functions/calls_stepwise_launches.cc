@@ -65,6 +65,10 @@ CUresult LaunchGrid(const CallSite& site, CUfunction function, int width, int he
                     CUstream stream) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     if (IsOfOther(driver, context, function)) return ToResult(DriverCode::kInvalidHandle);
+    const auto record = driver.streams.streams.Find(ToNumber(OfCurrent(stream)));
+    if (record.has_value() && record->green != CurrentGreen()) {
+      return ToResult(DriverCode::kInvalidHandle);
+    }
     StepwiseLaunch launch =
         driver.modules.stepwise_launches.Find(ToNumber(function)).value_or(StepwiseLaunch());
     if (width <= 0 || height <= 0) return ToResult(DriverCode::kInvalidValue);

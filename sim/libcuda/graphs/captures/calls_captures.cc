@@ -67,7 +67,7 @@ CUresult Begin(const CallSite& site, CUstream stream, CUstreamCaptureMode mode,
         if (known != CUDA_SUCCESS) return known;
         captured.capture = std::make_shared<Capture>(Capture{
             graphs.NextId(), found, graph != nullptr, mode, std::this_thread::get_id(), name});
-        captured.context = &OwnerOf(driver, stream, context);
+        captured.context = &MadeIn(driver, context, stream);
         captured.blocking = IsBlocking(driver, stream);
         driver.captures.Begin(name, std::move(captured));
         std::move(undo).Cancel();

@@ -47,15 +47,24 @@ CUstreamCaptureMode& CaptureModeOfThread() {
   return mode;
 }
 
-bool IsLegacy(CUstream stream) { return ToNumber(stream) <= kLegacyStream; }
+bool IsLegacy(CUstream stream) { return ToNumber(OfCurrent(stream)) <= kLegacyStream; }
 
 bool IsBlocking(DriverState& driver, CUstream stream) {
-  const std::optional<StreamRecord> record = driver.streams.streams.Find(ToNumber(stream));
+  const uint64_t id = ToNumber(OfCurrent(stream));
+  const std::optional<StreamRecord> record = driver.streams.streams.Find(id);
   return !record.has_value() || (record->flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
+const Context& MadeIn(DriverState& driver, const Context& context, CUstream stream) {
+  const uint64_t id = ToNumber(OfCurrent(stream));
+  const std::optional<StreamRecord> record = driver.streams.streams.Find(id);
+  if (!record.has_value()) return context;
+  return record->green != nullptr ? *record->green : *record->context;
+}
+
 StreamName NameOf(const Context& context, CUstream stream) {
-  if (ToNumber(stream) != kPerThreadStream) return {ToNumber(stream), nullptr, {}};
+  const uint64_t id = ToNumber(OfCurrent(stream));
+  if (id != kPerThreadStream) return {id, nullptr, {}};
   return {kPerThreadStream, &context, std::this_thread::get_id()};
 }
 

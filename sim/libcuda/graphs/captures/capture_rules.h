@@ -14,6 +14,8 @@ cuda_abi::CUstreamCaptureMode& CaptureModeOfThread();
 bool IsLegacy(cuda_abi::CUstream stream);
 // Whether the legacy stream waits for it.
 bool IsBlocking(DriverState& driver, cuda_abi::CUstream stream);
+// The context that it was made in, which may be green; `context` for default streams.
+const Context& MadeIn(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
 StreamName NameOf(const Context& context, cuda_abi::CUstream stream);
 
 // Whether a stream of the context is captured that the legacy stream would wait for.

@@ -49,7 +49,7 @@ struct Capture {
 
 struct CapturedStream {
   std::shared_ptr<Capture> capture;
-  const Context* context = nullptr;
+  const Context* context = nullptr;     // that the stream was made in
   bool blocking = false;                // it and the legacy stream wait for each other
   std::vector<GraphLink> dependencies;  // of its next node
   bool has_work = false;                // a node of its own

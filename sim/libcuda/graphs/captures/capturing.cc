@@ -214,7 +214,7 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
     return CUDA_ERROR_STREAM_CAPTURE_MERGE;
   }
   captures.Join(NameOf(context, given), CapturedStream{captured->capture,
-                                                       &OwnerOf(driver, given, context),
+                                                       &MadeIn(driver, context, given),
                                                        IsBlocking(driver, given),
                                                        captured->dependencies,
                                                        false,
