@@ -272,6 +272,7 @@ set(twinmmu_sim_sources
   sim/host/guarded_access.cc
   sim/host/memory_label.cc
   sim/host/pool_file.cc
+  sim/host/processors.cc
   sim/host/shared_event.cc
   sim/host/team_file.cc
   sim/host/window.cc

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <new>
 #include <shared_mutex>
-#include <thread>
 #include <utility>
 
 #include "absl/base/optimization.h"
@@ -13,6 +12,7 @@
 #include "sim/diagnostics/call_record.h"
 #include "sim/diagnostics/explain.h"
 #include "sim/diagnostics/pooled_uses.h"
+#include "sim/host/processors.h"
 
 namespace twinmmu {
 namespace {
@@ -27,7 +27,9 @@ constexpr uint64_t kMostThreads = 1024;
 constexpr uint64_t kPerThreadAtTheCall = uint64_t{1} << 16;
 constexpr uint64_t kInPassing = uint64_t{1} << 12;
 constexpr uint64_t kAskedAfter = uint64_t{1} << 18;
-constexpr uint64_t kWaitedFor = uint64_t{1} << 22;
+constexpr uint64_t kShared = uint64_t{1} << 21;
+// For each thread of the host: starting them takes a small part of that.
+constexpr uint64_t kWaitedFor = uint64_t{1} << 24;
 
 // What a kernel that waits is charged: about what it would cost if it ran.
 constexpr uint64_t kPerMicrosecond = 125;
@@ -45,8 +47,8 @@ int HostThreads(const Mmu& mmu, const LaunchConfig& config) {
       mmu.profile.alias_policy == coherence::Policy::kRandom) {
     return 1;
   }
-  // Asked once: the host opens a file to tell it.
-  static const uint64_t processors = std::max(1u, std::thread::hardware_concurrency());
+  // Asked once: the host opens files to tell it.
+  static const auto processors = static_cast<uint64_t>(Processors());
   return static_cast<int>(std::min(processors, Count(config.grid)));
 }
 
@@ -192,7 +194,7 @@ uint64_t KernelRun::AmountOf(Turn turn) const {
     case Turn::kInVain:
       break;
   }
-  return kWaitedFor;
+  return kWaitedFor * static_cast<uint64_t>(host_threads_);
 }
 
 bool KernelRun::IsOverBudget(bool waited) {
@@ -276,7 +278,8 @@ Progress KernelRun::Run(Turn turn) {
   }
   const bool waited = state == ptx::Grid::State::kWaiting;
   // More and more, unless kernels wait for each other: then the sooner the next one comes.
-  shared_ = waited ? kInPassing : std::min(2 * shared_, kAskedAfter);
+  shared_ =
+      waited ? kInPassing : std::min(2 * shared_, kShared * static_cast<uint64_t>(host_threads_));
   if (IsOverBudget(waited)) {
     OverBudget();
     return End();
