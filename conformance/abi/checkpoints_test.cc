@@ -184,6 +184,17 @@ TEST_F(CheckpointDeathTest, PhysicalMemoryIsMadeWhenItIsUnlocked) {
   });
 }
 
+TEST_F(CheckpointDeathTest, AttributesOfStreamsAreToldWhenItIsUnlocked) {
+  const Function<CUresult(CUstream, int, void*)> get("cuStreamGetAttribute");
+  CUstream stream = nullptr;
+  EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ExpectToWaitUntilUnlocked([&] {
+    char value[64] = {};
+    EXPECT_EQ(get(stream, 8, value), CUDA_SUCCESS);  // CU_LAUNCH_ATTRIBUTE_PRIORITY
+  });
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+}
+
 TEST_F(CheckpointDeathTest, ReservedWordsAreZero) {
   LockArgs locks;
   locks.reserved0 = 1;

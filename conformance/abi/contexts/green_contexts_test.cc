@@ -321,6 +321,22 @@ class GreenStreamTest : public GreenContextTest {
     return false;
   }
 
+  // Another thread waits for the green context. Streams that are held are released after that time.
+  bool WaitEndsWithin(std::chrono::milliseconds time) const {
+    std::atomic<bool> returned{false};
+    std::thread waiting([&] {
+      EXPECT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+      EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+      returned = true;
+    });
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (!returned && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    const bool ended = returned;
+    Release();
+    waiting.join();
+    return ended;
+  }
+
   using WithWord = Function<CUresult(CUstream, CUdeviceptr, uint32_t, unsigned int)>;
   CUstream releasing_ = nullptr;
   CUdeviceptr gate_ = 0;
@@ -367,19 +383,15 @@ TEST_F(GreenStreamTest, NoOtherWaitsForItsDefaultStream) {
   Release();
 }
 
-TEST_F(GreenStreamTest, AWaitForItIsForItsOwnStreams) {
-  std::atomic<bool> returned{false};
+TEST_F(GreenStreamTest, AWaitForItIsForNoOtherStreams) {
   Hold(nullptr);
-  std::thread waiting([&] {
-    EXPECT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
-    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
-    returned = true;
-  });
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (!returned && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-  EXPECT_TRUE(returned);
-  Release();
-  waiting.join();
+  EXPECT_TRUE(WaitEndsWithin(std::chrono::seconds(1)));
+}
+
+TEST_F(GreenStreamTest, AWaitForItIsForItsOwnStreams) {
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  Hold(nullptr);
+  EXPECT_FALSE(WaitEndsWithin(std::chrono::milliseconds(100)));
 }
 
 TEST_F(GreenStreamTest, ItsDefaultStreamCanBeCaptured) {
