@@ -27,8 +27,8 @@ constexpr uint64_t kMostThreads = 1024;
 constexpr uint64_t kPerThreadAtTheCall = uint64_t{1} << 16;
 constexpr uint64_t kInPassing = uint64_t{1} << 12;
 constexpr uint64_t kAskedAfter = uint64_t{1} << 18;
-constexpr uint64_t kShared = uint64_t{1} << 21;
 // For each thread of the host: starting them takes a small part of that.
+constexpr uint64_t kShared = uint64_t{1} << 21;
 constexpr uint64_t kWaitedFor = uint64_t{1} << 24;
 
 // What a kernel that waits is charged: about what it would cost if it ran.

@@ -73,6 +73,9 @@ struct LoadedKernel {
   }
 };
 
+// Blocks or threads. Those of extents that a launch may have are not too many.
+inline uint64_t Product(const Dim3& extents) { return uint64_t{extents.x} * extents.y * extents.z; }
+
 // The block that a launch has: a single thread stands for what the kernel requires.
 Dim3 BlockOf(const LoadedKernel& kernel, const Dim3& asked);
 

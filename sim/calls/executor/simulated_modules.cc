@@ -126,7 +126,7 @@ absl::Status CheckExtent(const Profile& profile, DeviceOrdinal device, const Dim
 
 absl::Status CheckBlock(const Profile& profile, DeviceOrdinal device, const ptx::KernelInfo& kernel,
                         const Dim3& block) {
-  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  const uint64_t threads = Product(block);
   const uint64_t most = LimitOf(profile, device, kThreads);
   if (threads > most) {
     return InvalidValue(kLaunchCall, "there are ", threads, " threads in a block, and at most ",
@@ -156,10 +156,9 @@ constexpr auto kClusterLaunch = static_cast<DeviceAttribute>(120);
 constexpr uint64_t kPortableCluster = 8;
 constexpr uint64_t kLargestCluster = 16;
 
-// Of extents that a grid has, so that the product does not overflow.
-uint64_t BlocksOf(const Dim3& cluster) { return uint64_t{cluster.x} * cluster.y * cluster.z; }
-
-absl::Status LargerThanAny(const LoadedKernel& kernel) {
+// Whether there are devices with room for it.
+absl::Status CheckRoomFor(const Dim3& cluster, const LoadedKernel& kernel) {
+  if (Product(cluster) <= kLargestCluster) return absl::OkStatus();
   return Fail(kInvalidClusterSize, kLaunchCall, "kernel ", kernel.info->name,
               ": the cluster has more than ", kLargestCluster, " blocks");
 }
@@ -412,11 +411,11 @@ absl::Status SimulatedModules::CheckBlocks(const LoadedKernel& kernel, const Dim
 absl::StatusOr<Dim3> SimulatedModules::CheckShape(const LoadedKernel& kernel,
                                                   const LaunchConfig& config,
                                                   const LaunchForm& form) {
-  const absl::Status valid = CheckBlocks(kernel, config.block);
+  absl::Status valid = CheckBlocks(kernel, config.block);
   if (!valid.ok()) return valid;
   absl::StatusOr<Dim3> cluster = ClusterOf(kernel, config.grid, form);
-  const bool too_large = form.of_graph && cluster.ok() && BlocksOf(*cluster) > kLargestCluster;
-  return too_large ? LargerThanAny(kernel) : cluster;
+  if (form.of_graph && cluster.ok()) valid = CheckRoomFor(*cluster, kernel);
+  return valid.ok() ? cluster : valid;
 }
 
 absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const LaunchConfig& config,
@@ -436,7 +435,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   if (!cluster.ok()) return cluster.status();
   // Of a node it was looked at when the node was made, whatever was set since.
   if (!form.of_graph) valid = CheckShared(*known, config.dynamic_shared_bytes);
-  if (valid.ok() && BlocksOf(*cluster) > kLargestCluster) valid = LargerThanAny(*known);
+  if (valid.ok()) valid = CheckRoomFor(*cluster, *known);
   if (!valid.ok()) return valid;
   absl::StatusOr<std::vector<char>> packed = Pack(*known->info, arguments);
   if (!packed.ok()) return packed.status();
@@ -583,7 +582,7 @@ absl::StatusOr<Dim3> SimulatedModules::ClusterOf(const LoadedKernel& kernel, con
     return fail("the grid does not consist of whole clusters");
   }
   const uint64_t most = MostBlocksOfCluster(kernel);
-  if (BlocksOf(cluster) > most) return fail("the cluster has more than ", most, " blocks");
+  if (Product(cluster) > most) return fail("the cluster has more than ", most, " blocks");
   if (form.preferred_cluster.has_value()) {
     const Dim3& preferred = *form.preferred_cluster;
     const auto is_multiple = [](uint32_t of, uint32_t each) { return of != 0 && of % each == 0; };

@@ -97,7 +97,6 @@ DriverCode Find(const CallSite& site, DriverState& driver, CUstream stream, Name
   if (fault != CUDA_SUCCESS) return static_cast<DriverCode>(fault);
   Context* context = nullptr;
   if (ToNumber(stream) <= kLastDefaultStream) {
-    CheckDefaultStream();
     const DriverCode current = CurrentContext(site, &context);
     if (current != DriverCode::kSuccess) return current;
   }

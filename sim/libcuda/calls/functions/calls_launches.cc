@@ -29,15 +29,12 @@ constexpr int kExternal = 1;  // CU_EVENT_RECORD_EXTERNAL
 // Whether all blocks can be on the device at once.
 bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchConfig& config,
                 const Dim3& cluster) {
-  const auto product = [](const Dim3& extents) {
-    return uint64_t{extents.x} * extents.y * extents.z;
-  };
-  const int threads = static_cast<int>(product(BlockOf(kernel, config.block)));
+  const int threads = static_cast<int>(Product(BlockOf(kernel, config.block)));
   const size_t dynamic = config.dynamic_shared_bytes;
-  const uint64_t each = product(cluster);
+  const uint64_t each = Product(cluster);
   const uint64_t most = each == 1 ? BlocksOnDevice(driver, kernel, threads, dynamic)
                                   : ClustersOnDevice(driver, kernel, each, threads, dynamic);
-  return product(config.grid) / each <= most;
+  return Product(config.grid) / each <= most;
 }
 
 }  // namespace

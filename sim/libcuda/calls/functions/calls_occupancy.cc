@@ -251,8 +251,7 @@ CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
     const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
     if (threads == 0) return ToResult(DriverCode::kInvalidValue);
     body(driver, *kernel,
-         Clusters{form.cluster.has_value() || kernel->info->cluster[0] != 0,
-                  uint64_t{cluster->x} * cluster->y * cluster->z,
+         Clusters{form.cluster.has_value() || kernel->info->cluster[0] != 0, Product(*cluster),
                   static_cast<int>(std::min<uint64_t>(threads, INT_MAX)), config->sharedMemBytes});
     return CUDA_SUCCESS;
   });
