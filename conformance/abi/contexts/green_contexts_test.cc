@@ -423,6 +423,21 @@ TEST_F(GreenStreamTest, NoThreadHasADefaultStreamOfIt) {
   EXPECT_EQ(copy(memory.address(), &word, 4), CUDA_ERROR_INVALID_HANDLE);
 }
 
+// By the name that is not null.
+TEST_F(GreenStreamTest, ManagedMemoryIsAttachedToItsDefaultStream) {
+  const Function<CUresult(CUdeviceptr*, size_t, unsigned int)> allocate("cuMemAllocManaged");
+  const Function<CUresult(CUstream, CUdeviceptr, size_t, unsigned int)> attach(
+      "cuStreamAttachMemAsync");
+  constexpr unsigned kSingle = 4;  // CU_MEM_ATTACH_SINGLE
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(allocate(&memory, 4096, 1), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  EXPECT_EQ(attach(nullptr, memory, 0, kSingle), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(attach(reinterpret_cast<CUstream>(1), memory, 0, kSingle), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
 TEST_F(GreenStreamTest, AttributesAreNotCopiedToStreamsOfAnother) {
   const Function<CUresult(CUstream, CUstream)> copy("cuStreamCopyAttributes");
   CUstream stream = nullptr;

@@ -328,9 +328,9 @@ extern "C" CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, siz
   return EnterInContext(TWINMMU_HERE, stream, {}, [&](DriverState& driver, Context& context) {
     const Captured refused = RefuseWaitFor(driver, context, stream);
     if (refused.has_value()) return *refused;
-    // The default stream of a green context is no more a single one than others are.
-    const bool is_default = ToNumber(stream) <= kLegacyStream && CurrentGreen() != nullptr;
-    if (is_default && flags == kAttachSingle) return ToResult(DriverCode::kInvalidValue);
+    // Null is no single stream, even where it names that of a green context.
+    const bool is_null = stream == nullptr && CurrentGreen() != nullptr;
+    if (is_null && flags == kAttachSingle) return ToResult(DriverCode::kInvalidValue);
     return ToResult(driver.simulator->managed().Attach(WorkOf(driver, context, stream),
                                                        DeviceAddress(ptr), Bytes(size), flags));
   });
