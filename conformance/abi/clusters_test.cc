@@ -378,6 +378,20 @@ TEST_F(ClusterLaunchTest, ACooperativeLaunchHasAsManyClustersAsFit) {
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
+// A multiprocessor holds more blocks of 32 threads than clusters of one such block.
+TEST_F(ClusterLaunchTest, ACooperativeLaunchHasAsManyClustersOfOneBlockAsFit) {
+  LoadKernel("");
+  const int fit = Asked("cuOccupancyMaxActiveClusters", {Cluster(1)}, CUDA_SUCCESS, 32);
+  const unsigned blocks = static_cast<unsigned>(fit) + 1;
+  memory_.emplace(blocks * 4);
+  const ClusterAttribute cooperative = {kCooperative, 0, {1}};
+  EXPECT_EQ(LaunchWith({Cluster(1), cooperative}, blocks - 1, 32), CUDA_SUCCESS);
+  EXPECT_EQ(LaunchWith({Cluster(1), cooperative}, blocks, 32),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(LaunchWith({cooperative}, blocks, 32), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
 TEST_F(ClusterLaunchTest, ABufferIsTooLongOnlyForAShapeThatIsPossible) {
   const Function<CUresult(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                           unsigned, CUstream, void**, void**)>

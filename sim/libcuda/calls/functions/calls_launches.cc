@@ -28,12 +28,13 @@ constexpr int kExternal = 1;  // CU_EVENT_RECORD_EXTERNAL
 
 // Whether all blocks can be on the device at once.
 bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchConfig& config,
-                const Dim3& cluster) {
+                const LaunchForm& form, const Dim3& cluster) {
   const int threads = static_cast<int>(Product(BlockOf(kernel, config.block)));
   const size_t dynamic = config.dynamic_shared_bytes;
   const uint64_t each = Product(cluster);
-  const uint64_t most = each == 1 ? BlocksOnDevice(driver, kernel, threads, dynamic)
-                                  : ClustersOnDevice(driver, kernel, each, threads, dynamic);
+  const uint64_t most = HasClusters(kernel, form)
+                            ? ClustersOnDevice(driver, kernel, each, threads, dynamic)
+                            : BlocksOnDevice(driver, kernel, threads, dynamic);
   return Product(config.grid) / each <= most;
 }
 
@@ -82,7 +83,7 @@ CUresult LaunchOn(DriverState& driver, Stream stream, Kernel kernel, const Loade
     const absl::StatusOr<Dim3> cluster =
         driver.simulator->kernels().CheckShape(loaded, config, form);
     if (!cluster.ok()) return ToResult(cluster.status());
-    if (!FitsAtOnce(driver, loaded, config, *cluster)) {
+    if (!FitsAtOnce(driver, loaded, config, form, *cluster)) {
       return ToResult(DriverCode::kCooperativeLaunchTooLarge);
     }
   }

@@ -182,6 +182,10 @@ std::vector<uint64_t> GroupsOf(uint64_t multiprocessors) {
 
 }  // namespace
 
+bool HasClusters(const LoadedKernel& kernel, const LaunchForm& form) {
+  return form.cluster.has_value() || kernel.info->cluster[0] != 0;
+}
+
 // A group has no clusters of more blocks than it has multiprocessors. Source: an H200 with driver
 // 580.159, with clusters of 1 to 17 and 32 blocks of 80 sizes.
 uint64_t ClustersOnDevice(DriverState& driver, const LoadedKernel& kernel, uint64_t blocks,
@@ -226,7 +230,7 @@ extern "C" CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
 
 // What a launch with clusters asks for.
 struct Clusters {
-  bool are_said;    // by the launch or the kernel
+  bool are_said;    // see HasClusters()
   uint64_t blocks;  // of each
   int threads;      // of each block
   size_t dynamic;
@@ -251,7 +255,7 @@ CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
     const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
     if (threads == 0) return ToResult(DriverCode::kInvalidValue);
     body(driver, *kernel,
-         Clusters{form.cluster.has_value() || kernel->info->cluster[0] != 0, Product(*cluster),
+         Clusters{HasClusters(*kernel, form), Product(*cluster),
                   static_cast<int>(std::min<uint64_t>(threads, INT_MAX)), config->sharedMemBytes});
     return CUDA_SUCCESS;
   });
