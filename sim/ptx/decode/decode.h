@@ -187,7 +187,7 @@ class Decoder {
   void Warpgroup();
   void WarpgroupProduct(bool sparse);
   bool ConstantAt(size_t index, int64_t first, int64_t second);
-  void EmitFragment(const MatrixCode& matrix, const Step& places, bool stores);
+  void EmitFragment(const MatrixCode& matrix, const Step& places, int together, bool stores);
 
   // --- Modifiers. Those of an instruction that nobody took are not covered. ---
   bool Take(absl::string_view modifier);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/ptx/decode/decode.h"
@@ -33,6 +34,20 @@ Element FactorOf(Element sum, const MatrixProduct& product) {
 
 // In memory.
 int MemoryBits(Element element) { return element == Element::kB1 ? 1 : BitsOf(element); }
+
+// `line`: elements of one, as the fragment counts; `crosses`: memory has columns where that has
+// rows; `stride_bits`: of what a stride counts; `together`: elements of an access.
+void SetPlaces(const Fragment& fragment, int line, bool crosses, int stride_bits, int together,
+               MatrixCode* matrix) {
+  for (size_t i = 0; i < fragment.elements.size(); ++i) {
+    if (i / kLanes % static_cast<size_t>(together) != 0) continue;
+    int across = fragment.elements[i] / line;
+    int along = fragment.elements[i] % line;
+    if (crosses) std::swap(across, along);
+    matrix->across.push_back(static_cast<uint32_t>(across * stride_bits));
+    matrix->along.push_back(static_cast<uint32_t>(along * fragment.bits));
+  }
+}
 
 }  // namespace
 
@@ -109,14 +124,14 @@ void Decoder::WmmaAccess(bool stores) {
   matrix.form = std::make_shared<const MatrixForm>(FormOfWmma(product));
   matrix.operand = static_cast<MatrixOperand>(which);
   const Fragment& fragment = matrix.form->fragments[static_cast<size_t>(which)];
-  matrix.line = factor ? product.k : product.n;
-  matrix.crosses = (layout == "row") == (which == kMatrixB);
-  matrix.stride_bits = MemoryBits(element);
-  matrix.together = narrow ? static_cast<size_t>(fragment.per_register) : 1;
+  const int line = factor ? product.k : product.n;
+  const bool crosses = (layout == "row") == (which == kMatrixB);
+  const int together = narrow ? fragment.per_register : 1;
+  SetPlaces(fragment, line, crosses, MemoryBits(element), together, &matrix);
   matrix.slots[static_cast<size_t>(which)] = FragmentAt(At(stores ? 1 : 0), fragment, !stores);
   const int rows = which == kMatrixB ? product.n : product.m;
   const int contiguous =
-      (matrix.crosses ? rows : matrix.line) * (product.a == Element::kB1 && factor ? 32 : 1);
+      (crosses ? rows : line) * (product.a == Element::kB1 && factor ? 32 : 1);
   Step places;
   places.perform = PerformMatrixPlaces;
   places.operands[0] = Address(At(stores ? 0 : 1), space, &places);
@@ -124,13 +139,14 @@ void Decoder::WmmaAccess(bool stores) {
                            ? Source(At(2), Type::kB32)
                            : Fixed(FixedSlot::kZero, 0, static_cast<uint64_t>(contiguous), 4);
   if (!status_.ok()) return;
-  EmitFragment(matrix, places, stores);
+  EmitFragment(matrix, places, together, stores);
 }
 
 // An access for each element, or for each register where a byte holds several.
-void Decoder::EmitFragment(const MatrixCode& matrix, const Step& places, bool stores) {
+void Decoder::EmitFragment(const MatrixCode& matrix, const Step& places, int together,
+                           bool stores) {
   const Fragment& fragment = matrix.form->fragments[matrix.operand];
-  const int parts = fragment.per_register / static_cast<int>(matrix.together);
+  const int parts = fragment.per_register / together;
   const int bytes = fragment.register_bytes / parts;
   const int width = std::max(bytes, 2);
   const int total = fragment.registers * parts;

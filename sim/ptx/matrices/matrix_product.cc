@@ -3,31 +3,33 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <limits>
-#include <vector>
+
+#include "absl/container/fixed_array.h"
+#include "sim/ptx/operations/host_vectors.h"
 
 namespace twinmmu::ptx {
 namespace {
 
 // --- Integers ------------------------------------------------------------------------------------
 
-int16_t ToInteger(Element element, uint64_t bits) {
-  switch (element) {
-    case Element::kS8:
-      return static_cast<int8_t>(bits);
-    case Element::kU8:
-      return static_cast<uint8_t>(bits);
-    case Element::kS4:
-      return static_cast<int16_t>(static_cast<int8_t>(bits << 4) >> 4);
-    default:
-      return static_cast<int16_t>(bits & 0xf);
+using Integers = absl::FixedArray<int16_t, 1024>;
+
+template <typename Byte, int kUpper>
+void ToIntegers(const uint64_t* bits, size_t count, int16_t* values) {
+  for (size_t i = 0; i < count; ++i) {
+    const auto upper = static_cast<Byte>(static_cast<uint8_t>(bits[i]) << kUpper);
+    values[i] = static_cast<int16_t>(upper >> kUpper);
   }
 }
 
-std::vector<int16_t> Integers(Element element, const uint64_t* bits, size_t count) {
-  std::vector<int16_t> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = ToInteger(element, bits[i]);
-  return values;
+void TakeIntegers(Element element, const uint64_t* bits, Integers* values) {
+  const auto take = element == Element::kS8   ? ForHost<ToIntegers<int8_t, 0>>()
+                    : element == Element::kU8 ? ForHost<ToIntegers<uint8_t, 0>>()
+                    : element == Element::kS4 ? ForHost<ToIntegers<int8_t, 4>>()
+                                              : ForHost<ToIntegers<uint8_t, 4>>();
+  take(bits, values->size(), values->data());
 }
 
 uint32_t AddToS32(const MatrixProduct& product, int32_t sum, uint64_t c) {
@@ -44,8 +46,10 @@ void MultiplyIntegers(const MatrixProduct& product, const uint64_t* a, const uin
   const size_t m = static_cast<size_t>(product.m);
   const size_t n = static_cast<size_t>(product.n);
   const size_t k = static_cast<size_t>(product.k);
-  const std::vector<int16_t> left = Integers(product.a, a, m * k);
-  const std::vector<int16_t> right = Integers(product.b, b, n * k);
+  Integers left(m * k);
+  Integers right(n * k);
+  TakeIntegers(product.a, a, &left);
+  TakeIntegers(product.b, b, &right);
   for (size_t i = 0; i < m; ++i) {
     for (size_t j = 0; j < n; ++j) {
       const int16_t* const row = &left[i * k];
@@ -74,24 +78,60 @@ void MultiplyBits(const MatrixProduct& product, const uint64_t* a, const uint64_
 
 // --- f64 -----------------------------------------------------------------------------------------
 
+// What is no number stays what it is, the last of them first.
+template <Round kRound>
+double Fused(double x, double y, double z) {
+  const double sum = WithRounding<kRound>(
+      [](double u, double v, double w) { return std::fma(u, v, w); }, x, y, z);
+  return IsNan(z) ? QuietNan(z) : IsNan(y) ? QuietNan(y) : IsNan(x) ? QuietNan(x) : sum;
+}
+
 template <Round kRound>
 void MultiplyDoubles(const MatrixProduct& product, const uint64_t* a, const uint64_t* b,
                      const uint64_t* c, uint64_t* d) {
-  // What is no number stays what it is, the last of them first.
-  const auto fused = [](double x, double y, double z) {
-    const double sum = WithRounding<kRound>(
-        [](double u, double v, double w) { return std::fma(u, v, w); }, x, y, z);
-    return IsNan(z) ? QuietNan(z) : IsNan(y) ? QuietNan(y) : IsNan(x) ? QuietNan(x) : sum;
-  };
   for (int i = 0; i < product.m; ++i) {
     for (int j = 0; j < product.n; ++j) {
       double sum = BitCast<double>(c[i * product.n + j]);
       for (int l = 0; l < product.k; ++l) {
-        sum = fused(BitCast<double>(a[i * product.k + l]), BitCast<double>(b[j * product.k + l]),
-                    sum);
+        sum = Fused<kRound>(BitCast<double>(a[i * product.k + l]),
+                            BitCast<double>(b[j * product.k + l]), sum);
       }
       d[i * product.n + j] = BitsOf(sum);
     }
+  }
+}
+
+// To the nearest, of numbers: false if there is something else among the sums.
+bool MultiplyNumbers(const MatrixProduct& product, const uint64_t* a, const uint64_t* b,
+                     const uint64_t* c, uint64_t* d) {
+  constexpr int kColumns = 8;  // at once, which is how many there are
+  double sums[kColumns];
+  bool are_numbers = true;
+  for (int i = 0; i < product.m; ++i, a += product.k, c += kColumns, d += kColumns) {
+    std::memcpy(sums, c, sizeof(sums));
+    for (int l = 0; l < product.k; ++l) {
+      const double left = BitCast<double>(a[l]);
+      for (int j = 0; j < kColumns; ++j) {
+        sums[j] = std::fma(left, BitCast<double>(b[l * kColumns + j]), sums[j]);
+      }
+    }
+    for (int j = 0; j < kColumns; ++j) are_numbers &= !IsNan(sums[j]);
+    std::memcpy(d, sums, sizeof(sums));
+  }
+  return are_numbers;
+}
+
+void MultiplyDoublesToNearest(const MatrixProduct& product, const uint64_t* a, const uint64_t* b,
+                              const uint64_t* c, uint64_t* d) {
+  static const auto multiply = ForHost<MultiplyNumbers>();
+  const size_t k = static_cast<size_t>(product.k);
+  const size_t n = static_cast<size_t>(product.n);
+  absl::FixedArray<uint64_t, 128> rows(n * k);  // of b
+  for (size_t j = 0; j < n; ++j) {
+    for (size_t l = 0; l < k; ++l) rows[l * n + j] = b[j * k + l];
+  }
+  if (!multiply(product, a, rows.data(), c, d)) {
+    MultiplyDoubles<Round::kNearest>(product, a, b, c, d);
   }
 }
 
@@ -130,7 +170,7 @@ void Multiply(const MatrixProduct& product, const uint64_t* a, const uint64_t* b
     case Round::kUp:
       return MultiplyDoubles<Round::kUp>(product, a, b, c, d);
     default:
-      return MultiplyDoubles<Round::kNearest>(product, a, b, c, d);
+      return MultiplyDoublesToNearest(product, a, b, c, d);
   }
 }
 

@@ -191,10 +191,9 @@ struct MatrixCode {
   int selector = 0;
   // Of one that loads or stores a fragment:
   MatrixOperand operand = kMatrixD;
-  int line = 1;          // elements of a line, as the fragment counts
-  bool crosses = false;  // memory has columns where that has rows
-  int stride_bits = 8;   // of what a stride counts
-  size_t together = 1;   // elements of an access
+  // By access and lane: strides * across + along bits are in front of it.
+  std::vector<uint32_t> across;
+  std::vector<uint32_t> along;
 };
 
 // A copy by a tensor map.

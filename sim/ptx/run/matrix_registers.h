@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "absl/container/fixed_array.h"
 #include "sim/ptx/operations/operation.h"
 #include "sim/ptx/program/code.h"
 #include "sim/ptx/run/warp.h"
@@ -17,9 +17,10 @@ namespace twinmmu::ptx {
 // or none, and there is nothing to do.
 Flow GatherWarp(Warp& warp, Lanes lanes);
 
-// The `count` elements of a, b or c, as Multiply counts them.
-std::vector<uint64_t> TakeMatrix(Warp& warp, const MatrixCode& matrix, MatrixOperand operand,
-                                 size_t count);
+// As Multiply counts them.
+using MatrixElements = absl::FixedArray<uint64_t, 512>;
+// Copies a, b or c.
+void TakeMatrix(Warp& warp, const MatrixCode& matrix, MatrixOperand operand, uint64_t* elements);
 // d.
 void PutMatrix(Warp& warp, const MatrixCode& matrix, const uint64_t* elements);
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -62,17 +61,14 @@ Flow GatherWarp(Warp& warp, Lanes lanes) {
   return Flow::kMoved;
 }
 
-std::vector<uint64_t> TakeMatrix(Warp& warp, const MatrixCode& matrix, MatrixOperand operand,
-                                 size_t count) {
-  std::vector<uint64_t> elements(count);
+void TakeMatrix(Warp& warp, const MatrixCode& matrix, MatrixOperand operand, uint64_t* elements) {
   const Fragment& fragment = matrix.form->fragments[operand];
   const std::vector<uint32_t>& slots = matrix.slots[operand];
   if (fragment.register_bytes == 8) {
-    TakeElements<uint64_t>(warp, fragment, slots, elements.data());
+    TakeElements<uint64_t>(warp, fragment, slots, elements);
   } else {
-    TakeElements<uint32_t>(warp, fragment, slots, elements.data());
+    TakeElements<uint32_t>(warp, fragment, slots, elements);
   }
-  return elements;
 }
 
 void PutMatrix(Warp& warp, const MatrixCode& matrix, const uint64_t* elements) {
@@ -94,10 +90,13 @@ Flow PerformMatrixProduct(Warp& warp, const Step& step, Lanes lanes) {
   const size_t n = static_cast<size_t>(product.n);
   const size_t k = static_cast<size_t>(product.k);
   const size_t products = static_cast<size_t>(form.products);
-  const std::vector<uint64_t> a = TakeMatrix(warp, matrix, kMatrixA, products * m * k);
-  const std::vector<uint64_t> b = TakeMatrix(warp, matrix, kMatrixB, products * n * k);
-  const std::vector<uint64_t> c = TakeMatrix(warp, matrix, kMatrixC, products * m * n);
-  std::vector<uint64_t> d(products * m * n);
+  MatrixElements a(products * m * k);
+  MatrixElements b(products * n * k);
+  MatrixElements c(products * m * n);
+  MatrixElements d(products * m * n);
+  TakeMatrix(warp, matrix, kMatrixA, a.data());
+  TakeMatrix(warp, matrix, kMatrixB, b.data());
+  TakeMatrix(warp, matrix, kMatrixC, c.data());
   if (form.sparse) {
     MultiplySparse(form, a.data(), warp.Slot<uint32_t>(matrix.metadata), matrix.selector, b.data(),
                    c.data(), d.data());
@@ -162,25 +161,20 @@ Flow PerformMatrixPlaces(Warp& warp, const Step& step, Lanes lanes) {
   const Flow here = GatherWarp(warp, lanes);
   if (here != Flow::kNext || lanes == 0) return here;
   const MatrixCode& matrix = warp.frame().function->matrices[step.target];
-  const Fragment& fragment = matrix.form->fragments[matrix.operand];
-  const int line = matrix.line;
   const uint32_t* const strides = warp.Slot<uint32_t>(step.operands[2]);
+  uint64_t bases[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    bases[lane] = step.memory.offset + (step.memory.wide
+                                            ? warp.Slot<uint64_t>(step.operands[0])[lane]
+                                            : warp.Slot<uint32_t>(step.operands[0])[lane]);
+  }
   uint64_t* to = warp.Slot<uint64_t>(step.operands[1]);
-  for (size_t i = 0; i < fragment.elements.size(); i += size_t{kLanes} * matrix.together) {
+  for (size_t i = 0; i < matrix.across.size(); i += kLanes, to += kLanes) {
+    const uint32_t* const across = &matrix.across[i];
+    const uint32_t* const along = &matrix.along[i];
     for (int lane = 0; lane < kLanes; ++lane) {
-      const int element = fragment.elements[i + static_cast<size_t>(lane)];
-      int across = element / line;
-      int along = element % line;
-      if (matrix.crosses) std::swap(across, along);
-      const uint64_t bits =
-          uint64_t{strides[lane]} * static_cast<uint64_t>(across * matrix.stride_bits) +
-          static_cast<uint64_t>(along * fragment.bits);
-      const uint64_t base = step.memory.wide
-                                ? warp.Slot<uint64_t>(step.operands[0])[lane]
-                                : uint64_t{warp.Slot<uint32_t>(step.operands[0])[lane]};
-      to[lane] = base + step.memory.offset + bits / 8;
+      to[lane] = bases[lane] + (uint64_t{strides[lane]} * across[lane] + along[lane]) / 8;
     }
-    to += kLanes;
   }
   return Flow::kNext;
 }

@@ -56,27 +56,43 @@ struct Described {
   int swizzle;
 };
 
-// Copies `lines` of `k` elements from `first` on; false: *missing is not there.
-bool TakeDescribed(Warp& warp, const Described& matrix, int bits, bool transposed, int first,
-                   int lines, int k, uint64_t* elements, uint64_t* missing) {
+// Copies `lines` of `k` elements of a type from `first` on; false: *missing is not there.
+template <typename T>
+bool TakeElements(Warp& warp, const Described& matrix, bool transposed, int first, int lines, int k,
+                  uint64_t* elements, uint64_t* missing) {
   const std::vector<char>& shared = warp.block().shared();
-  const uint64_t bytes = static_cast<uint64_t>(bits) / 8;
-  for (int i = 0; i < lines; ++i) {
-    for (int j = 0; j < k; ++j) {
-      const uint64_t across = static_cast<uint64_t>(first + i);
-      const uint64_t along = static_cast<uint64_t>(j);
-      const uint64_t address = transposed ? matrix.AddressOf(along, across * bytes, true)
-                                          : matrix.AddressOf(across, along * bytes, false);
-      if (address + bytes > shared.size()) {
-        *missing = address;
-        return false;
+  constexpr uint64_t kBytes = sizeof(T);
+  const uint64_t line = static_cast<uint64_t>(k);
+  // Rows of elements that lie side by side, and how far apart these are in `elements`.
+  const uint64_t begin = transposed ? static_cast<uint64_t>(first) : 0;
+  const uint64_t length = transposed ? static_cast<uint64_t>(lines) : line;
+  const uint64_t rows = transposed ? line : static_cast<uint64_t>(lines);
+  const uint64_t apart = transposed ? line : 1;
+  for (uint64_t row = 0; row < rows; ++row) {
+    uint64_t* to = elements + (transposed ? row : row * line);
+    const uint64_t across = transposed ? row : static_cast<uint64_t>(first) + row;
+    for (uint64_t along = begin * kBytes; along < (begin + length) * kBytes; along += kAtom) {
+      uint64_t address = matrix.AddressOf(across, along, transposed);
+      for (const uint64_t end = address + kAtom; address < end; address += kBytes, to += apart) {
+        if (address + kBytes > shared.size()) {
+          *missing = address;
+          return false;
+        }
+        T element;
+        std::memcpy(&element, &shared[address], kBytes);
+        *to = element;
       }
-      uint64_t element = 0;
-      std::memcpy(&element, &shared[address], bytes);
-      elements[i * k + j] = element;
     }
   }
   return true;
+}
+
+bool TakeDescribed(Warp& warp, const Described& matrix, int bits, bool transposed, int first,
+                   int lines, int k, uint64_t* elements, uint64_t* missing) {
+  const auto take = bits == 8    ? TakeElements<uint8_t>
+                    : bits == 16 ? TakeElements<uint16_t>
+                                 : TakeElements<uint32_t>;
+  return take(warp, matrix, transposed, first, lines, k, elements, missing);
 }
 
 Flow FaultAtShared(Warp& warp, Lanes lanes, uint64_t address) {
@@ -96,12 +112,12 @@ Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes) {
   const int n = product.n;
   const int k = product.k;
   const int columns = matrix.form->sparse ? k / 2 : k;  // of a
-  std::vector<uint64_t> a(static_cast<size_t>(kRows * columns));
-  std::vector<uint64_t> b(static_cast<size_t>(n * k));
-  std::vector<uint64_t> c(static_cast<size_t>(kRows * n));
+  MatrixElements a(static_cast<size_t>(kRows * columns));
+  MatrixElements b(static_cast<size_t>(n * k));
+  MatrixElements c(static_cast<size_t>(kRows * n));
   uint64_t missing = 0;
   if (step.operands[0] == kNoSlot) {
-    a = TakeMatrix(warp, matrix, kMatrixA, a.size());
+    TakeMatrix(warp, matrix, kMatrixA, a.data());
   } else {
     const Described described(warp.Slot<uint64_t>(step.operands[0])[0]);
     const int first = warp.number() % 4 * kRows;
@@ -117,8 +133,12 @@ Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes) {
   }
   // The predicate says whether what was there before is added; it is the same for all lanes.
   const bool adds = (*warp.Slot<Lanes>(step.operands[2]) & lanes) != 0;
-  if (adds) c = TakeMatrix(warp, matrix, kMatrixC, c.size());
-  std::vector<uint64_t> d(c.size());
+  if (adds) {
+    TakeMatrix(warp, matrix, kMatrixC, c.data());
+  } else {
+    c.fill(0);
+  }
+  MatrixElements d(c.size());
   if (matrix.form->sparse) {
     MultiplySparse(*matrix.form, a.data(), warp.Slot<uint32_t>(matrix.metadata), matrix.selector,
                    b.data(), c.data(), d.data());
