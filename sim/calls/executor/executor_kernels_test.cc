@@ -84,6 +84,31 @@ again:
   red.global.add.u32 [%rd1], 1;
   bra again;
 }
+.visible .entry store_forever(.param .u64 at) {
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [at];
+again:
+  st.global.u32 [%rd1], 1;
+  bra again;
+}
+.visible .entry persist(.param .u64 at) {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<3>;
+  .reg .pred %p<2>;
+  ld.param.u64 %rd1, [at];
+  mov.u32 %r1, 10;
+tile:
+  mov.u32 %r2, 3000000;
+again:
+  sub.u32 %r2, %r2, 1;
+  setp.ne.u32 %p1, %r2, 0;
+  @%p1 bra again;
+  st.global.u32 [%rd1], %r1;
+  sub.u32 %r1, %r1, 1;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra tile;
+  ret;
+}
 .visible .entry leave_barrier() {
   .reg .b32 %r<2>;
   .reg .pred %p<2>;
@@ -216,7 +241,16 @@ TEST_P(EndlessKernelsTest, OfManyThreadsEnd) { ExpectEndsInTime("forever"); }
 TEST_P(EndlessKernelsTest, ThatSleepEnd) { ExpectEndsInTime("sleep"); }
 
 // An access counts for each lane, because each takes the host time.
-TEST_P(EndlessKernelsTest, ThatStoreEnd) { ExpectEndsInTime("count", {Allocate()}); }
+TEST_P(EndlessKernelsTest, ThatCountEnd) { ExpectEndsInTime("count", {Allocate()}); }
+
+// What stores results has more time, but not for ever.
+TEST_P(EndlessKernelsTest, ThatStoreEnd) { ExpectEndsInTime("store_forever", {Allocate()}); }
+
+// Ten results of 9 million instructions each, with a budget of 20 million.
+TEST_P(EndlessKernelsTest, MayStoreOneResultAfterTheOther) {
+  EXPECT_THAT(Launch("persist", {Allocate()}), IsOk());
+  EXPECT_THAT(executor().SynchronizeDevice(kDevice0), IsOk());
+}
 
 // What is said of the end names the threads that wait, for what, and those that go on.
 TEST_P(EndlessKernelsTest, SayWhoWaits) {

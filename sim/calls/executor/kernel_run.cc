@@ -31,6 +31,9 @@ constexpr uint64_t kAskedAfter = uint64_t{1} << 18;
 constexpr uint64_t kShared = uint64_t{1} << 21;
 constexpr uint64_t kWaitedFor = uint64_t{1} << 24;
 
+// How many budgets a kernel has whose blocks go on storing results.
+constexpr uint64_t kBudgetsWithResults = 30;
+
 // What a kernel that waits is charged: about what it would cost if it ran.
 constexpr uint64_t kPerMicrosecond = 125;
 
@@ -205,8 +208,10 @@ bool KernelRun::IsOverBudget(bool waited) {
     waited_ += static_cast<uint64_t>(std::min<int64_t>(since.count(), 100'000)) * kPerMicrosecond;
   }
   last_turn_ = now;
-  const uint64_t work = grid_.unfinished_work() / static_cast<uint64_t>(host_threads_);
-  return work + waited_ > mmu_.profile.kernel_instruction_budget;
+  const uint64_t budget = mmu_.profile.kernel_instruction_budget;
+  const auto threads = static_cast<uint64_t>(host_threads_);
+  return grid_.fruitless_work() / threads + waited_ > budget ||
+         grid_.unfinished_work() / threads / kBudgetsWithResults > budget;
 }
 
 void KernelRun::Begin() {

@@ -95,6 +95,7 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
   cache_ = cache;
   polls_ = 0;
   changes_ = 0;
+  results_ = 0;
   instructions_ = 0;
   if (copies_ != nullptr && !copies_->NextSlice()) return State::kFaulted;
   // Warps in a row that wait or gave way: if all do, it is the turn of others.
@@ -108,6 +109,7 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
     Warp& warp = *warps_[i];
     const uint64_t polls_before = warp.polls;
     const uint64_t changes_before = warp.changes;
+    const uint64_t results_before = warp.results;
     const uint64_t instructions_before = warp.instructions;
     const uint64_t turn = std::min(steps, kTurn);
     uint64_t left = turn;
@@ -115,6 +117,7 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
     steps -= turn - left;
     polls_ += warp.polls - polls_before;
     changes_ += warp.changes - changes_before;
+    results_ += warp.results - results_before;
     instructions_ += warp.instructions - instructions_before;
     idle = warp.gave_way() ? idle + 1 : 0;
     if (std::exchange(stops_, false)) steps = 0;

@@ -97,6 +97,7 @@ class Block {
   // Of the last Run: reads of what others may write, writes of memory, instructions of threads.
   uint64_t polls() const { return polls_; }
   uint64_t changes() const { return changes_; }
+  uint64_t results() const { return results_; }
   uint64_t instructions() const { return instructions_; }
   // Since Start: what the block has cost the host, as KernelRun counts it.
   uint64_t work() const;
@@ -216,6 +217,7 @@ class Block {
   GridFault fault_;
   uint64_t polls_ = 0;
   uint64_t changes_ = 0;
+  uint64_t results_ = 0;
   uint64_t instructions_ = 0;
 };
 

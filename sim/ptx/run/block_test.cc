@@ -103,6 +103,24 @@ TEST_F(GridTest, CountsTheWorkOfBlocksThatGoOn) {
   EXPECT_NEAR(static_cast<double>(endless->unfinished_work()), 5000 + 5000 * 33, 20'000);
 }
 
+// What a block has cost counts from its last store on to memory that is there after it.
+TEST_F(GridTest, CountsTheWorkSinceTheLastResult) {
+  const auto after_running = [&](const char* store) {
+    const auto program = Load(
+        Module(Kernel(absl::StrCat(".shared .b32 shared; L: ", store, " [%rd1], 1; bra L;"))));
+    auto grid = MakeGrid(program, Dim3{1, 1, 1}, Dim3{32, 1, 1}, {memory().value()});
+    EXPECT_EQ(grid->Run(320'000), Grid::State::kRunning);
+    EXPECT_GT(grid->unfinished_work(), 100'000u);
+    return grid;
+  };
+  EXPECT_EQ(after_running("st.global.u32")->fruitless_work(), 0u);
+  EXPECT_EQ(after_running("st.u32")->fruitless_work(), 0u);
+  const auto grid = after_running("ld.global.u32 %r2, [%rd1]; red.global.add.u32");
+  EXPECT_EQ(grid->fruitless_work(), grid->unfinished_work());
+  const auto shared = after_running("st.shared.u32 [shared], 1; red.global.add.u32");
+  EXPECT_EQ(shared->fruitless_work(), shared->unfinished_work());
+}
+
 // Blocks that are resident at once can wait for each other, whichever begins first.
 TEST_F(GridTest, LetsBlocksWaitForEachOther) {
   RunKernel(

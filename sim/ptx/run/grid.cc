@@ -129,6 +129,7 @@ class Grid::Impl {
   const coherence::Clocks& clocks() const { return clocks_; }
   bool HasUsed(uint32_t mapping) const { return used_.Contains(mapping); }
   uint64_t unfinished_work() const { return unfinished_work_; }
+  uint64_t fruitless_work() const { return fruitless_work_; }
   std::string WhoWaits() const {
     if (parked_.empty()) return "";
     return parked_.front()->WhoWaits();
@@ -233,6 +234,7 @@ class Grid::Impl {
       if (!polls) {
         unfinished_work_ += work - before;
         block->counted_work += work - before;
+        CountFruitless(block.get(), work - before);
       }
       before = work;
       if (state == Block::State::kDone) block->LetNextStart();
@@ -253,10 +255,20 @@ class Grid::Impl {
     }
     --resident_;
     unfinished_work_ -= block->counted_work;
+    fruitless_work_ -= block->fruitless_work;
     block->EndThreads(&clocks_);
     if (state == Block::State::kFaulted && fault_.kind == GridFault::kNone) fault_ = block->fault();
     unused_.push_back(std::move(block));
     return before - begun;
+  }
+
+  void CountFruitless(Cluster* block, uint64_t work) {
+    if (block->results() != 0) {
+      fruitless_work_ -= std::exchange(block->fruitless_work, 0);
+    } else {
+      fruitless_work_ += work;
+      block->fruitless_work += work;
+    }
   }
 
   static constexpr uint64_t kParked = ~uint64_t{0};
@@ -271,6 +283,7 @@ class Grid::Impl {
   bool busy_ = false;             // the last slice ended with work for several threads
   std::atomic<int64_t> left_{0};  // thread-instructions of this slice
   std::atomic<uint64_t> unfinished_work_{0};
+  std::atomic<uint64_t> fruitless_work_{0};
   std::atomic<uint64_t> holding_{0};  // blocks that do not let the next kernel start
   std::atomic<bool> let_next_start_{false};
   UsedMappings used_;
@@ -303,6 +316,7 @@ Grid::State Grid::Run(uint64_t instructions) { return impl_->Run(instructions); 
 const GridFault& Grid::fault() const { return impl_->fault(); }
 const coherence::Clocks& Grid::clocks() const { return impl_->clocks(); }
 uint64_t Grid::unfinished_work() const { return impl_->unfinished_work(); }
+uint64_t Grid::fruitless_work() const { return impl_->fruitless_work(); }
 std::string Grid::WhoWaits() const { return impl_->WhoWaits(); }
 bool Grid::HasUsed(uint32_t mapping) const { return impl_->HasUsed(mapping); }
 

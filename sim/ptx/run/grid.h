@@ -147,6 +147,8 @@ class Grid {
   // warp, and one more for each of its lanes that accesses memory or does something with others.
   // Turns in which a block only polls do not count.
   uint64_t unfinished_work() const;
+  // Of that, what each has cost since it last stored to memory that is there after it.
+  uint64_t fruitless_work() const;
   // Of one of these blocks, or of its cluster: where its threads are, and which of them wait for
   // which. Not while Run is.
   std::string WhoWaits() const;

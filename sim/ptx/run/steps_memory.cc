@@ -231,7 +231,7 @@ __attribute__((noinline)) Flow StoreLanes(Warp& warp, const Step& step, Lanes la
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory, /*stores=*/true);
   if (found == Found::kFault) return Flow::kFault;
   if (found == Found::kMulticast) return StoreToReplicas<M, R>(warp, step, lanes);
-  ++warp.changes;
+  warp.NoteStore(step.memory.space);
   if (warp.meets_copies()) warp.MeetCopies(step, lanes, memory, true);
   if (found == Found::kObserved) {
     WriteObserved<M, R>(warp, step, lanes, memory);
@@ -255,7 +255,7 @@ Flow Store(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   const LaneRun run = FindRun(warp, step.memory, step.operands[0], lanes);
   if (run.memory == nullptr) return StoreLanes<M, R>(warp, step, lanes);
-  ++warp.changes;
+  warp.NoteStore(step.memory.space);
   WriteRun<M, R>(warp, step, run);
   return Flow::kNext;
 }

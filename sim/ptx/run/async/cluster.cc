@@ -39,6 +39,7 @@ void Cluster::Start(uint64_t index) {
   index_ = Dim3{static_cast<uint32_t>(index % x), static_cast<uint32_t>(index / x % y),
                 static_cast<uint32_t>(index / x / y)};
   counted_work = 0;
+  fruitless_work = 0;
   used_ = false;
   meeting_ = {};
   passed_ = {};
@@ -54,6 +55,7 @@ void Cluster::Start(uint64_t index) {
 Block::State Cluster::Run(TranslationCache* cache, uint64_t steps) {
   polls_ = 0;
   changes_ = 0;
+  results_ = 0;
   instructions_ = 0;
   for (const std::unique_ptr<Block>& block : blocks_) block->set_cache(cache);
   const bool alone = blocks_.size() == 1;
@@ -66,6 +68,7 @@ Block::State Cluster::Run(TranslationCache* cache, uint64_t steps) {
       states_[i] = block.Run(cache, alone ? steps : kTurn);
       polls_ += block.polls();
       changes_ += block.changes();
+      results_ += block.results();
       instructions_ += block.instructions();
       if (states_[i] == Block::State::kFaulted) return Block::State::kFaulted;
       // One that is stuck now may have let others go on.

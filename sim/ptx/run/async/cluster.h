@@ -31,13 +31,15 @@ class Cluster {
   void EndThreads(coherence::Clocks* clocks);
   uint64_t polls() const { return polls_; }
   uint64_t changes() const { return changes_; }
+  uint64_t results() const { return results_; }
   uint64_t instructions() const { return instructions_; }
   uint64_t work() const;
   void LetNextStart();
   // "block (0, 0, 0) has 32 threads, the first ..."
   std::string WhoWaits() const;
-  // For the grid: what of the work counts.
+  // For the grid: what of the work counts, and that since its last result.
   uint64_t counted_work = 0;
+  uint64_t fruitless_work = 0;
 
   // --- For its blocks ---
   // Null: there is none of that rank.
@@ -93,6 +95,7 @@ class Cluster {
   coherence::AliasMonitor::Meeting passed_;
   uint64_t polls_ = 0;
   uint64_t changes_ = 0;
+  uint64_t results_ = 0;
   uint64_t instructions_ = 0;
 };
 

@@ -163,7 +163,7 @@ bool HasCluster(Warp& warp, Lanes lanes) {
 Flow CopyBulk(Warp& warp, const Step& step, Lanes lanes, ReduceRange reduce) {
   const bool between = (step.detail & kFromShared) != 0 && (step.detail & kToShared) != 0;
   if (between && !HasCluster(warp, lanes)) return Flow::kFault;
-  warp.changes += lanes != 0;
+  if (lanes != 0) warp.NoteStore((step.detail & kToShared) != 0 ? Space::kShared : Space::kGlobal);
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     AsyncOperation operation = OperationOf(warp, step, lane);

@@ -178,7 +178,8 @@ bool CopyTensor(Warp& warp, const Step& step, const TensorCode& code, int lane) 
 
 Flow PerformTensorCopy(Warp& warp, const Step& step, Lanes lanes) {
   const TensorCode& code = warp.frame().function->tensors[step.target];
-  warp.changes += lanes != 0;
+  const bool stores = code.form == TensorCode::kStore || code.form == TensorCode::kReduce;
+  if (lanes != 0) warp.NoteStore(stores ? Space::kGlobal : Space::kShared);
   for (; lanes != 0; lanes &= lanes - 1) {
     if (!CopyTensor(warp, step, code, __builtin_ctz(lanes))) return Flow::kFault;
   }
