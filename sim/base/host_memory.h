@@ -31,6 +31,7 @@ class HostMemory {
       if (bytes < bytes_) all_.taken_ -= bytes_ - bytes;
       bytes_ = bytes;
     }
+    uint64_t bytes() const { return bytes_; }
 
    private:
     HostMemory& all_;

@@ -117,6 +117,7 @@ class GridTest : public testing::Test {
     for (size_t i = 0; i < image.size(); ++i) Write<char>(kGranule.value() / 2 + i, image[i]);
     GridEnvironment environment{&mmu_, &state_.sites, &state_.aliases};
     environment.on_async_hazard = [this](const AsyncHazard& hazard) { hazards_.push_back(hazard); };
+    environment.idle = idle_;
     return std::make_unique<Grid>(environment, launch, threads);
   }
   // Runs kernel `k` to its end.
@@ -146,6 +147,7 @@ class GridTest : public testing::Test {
   TranslationCache cache_{mmu_, DeviceOrdinal(0)};
   AddressRange range_;
   const std::shared_ptr<TextureTable> textures_ = std::make_shared<TextureTable>();
+  const std::shared_ptr<IdleBlocks> idle_ = MakeIdleBlocks();
   std::unique_ptr<Grid> grid_;
   GridFault fault_;
   std::vector<AsyncHazard> hazards_;

@@ -161,7 +161,8 @@ std::string InWords(const ptx::AsyncHazard& hazard) {
 }  // namespace
 
 KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id,
-                     OperationOrder::Operation operation, PooledWork work)
+                     OperationOrder::Operation operation, PooledWork work,
+                     const std::shared_ptr<ptx::IdleBlocks>& idle)
     : state_(*state),
       device_(launch.device),
       kernel_(launch.kernel->name),
@@ -179,7 +180,7 @@ KernelRun::KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id
       host_threads_(HostThreads(state->mmu, launch.config)),
       grid_({&state->mmu, &state->sites, &state->aliases,
              [this](const ptx::AsyncHazard& hazard) { Report(hazard); },
-             [this](const ptx::DivergentBarrier& barrier) { Report(barrier); }},
+             [this](const ptx::DivergentBarrier& barrier) { Report(barrier); }, idle},
             launch, host_threads_) {}
 
 uint64_t KernelRun::AmountOf(Turn turn) const {

@@ -33,9 +33,10 @@ class KernelRun {
  public:
   // `state` must outlive this object. `call_id`: of the launch, in the history; `operation` and
   // `work`: in the order of operations. A launch with programmatic stream serialization may run
-  // early.
+  // early. `idle`: blocks of kernels before.
   KernelRun(SimulatorState* state, ptx::Launch launch, uint64_t call_id,
-            OperationOrder::Operation operation, PooledWork work);
+            OperationOrder::Operation operation, PooledWork work,
+            const std::shared_ptr<ptx::IdleBlocks>& idle);
 
   // For the record of the run: where it was launched. Before it runs.
   void SetTold(const ToldWork& told) { told_ = told; }

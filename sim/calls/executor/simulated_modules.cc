@@ -473,7 +473,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   const auto run = std::make_shared<KernelRun>(
       &state_, std::move(launch), call_id,
       state_.order.Submit(queue->order, early ? Kind::kEarlyKernel : Kind::kKernel),
-      streams_.Order(queue, call_id));
+      streams_.Order(queue, call_id), idle_blocks_);
   events.ComeAfter();
   std::move(undo).Cancel();
   if (ABSL_PREDICT_FALSE(state_.events != nullptr)) run->SetTold({stream, state_.events->Stack()});

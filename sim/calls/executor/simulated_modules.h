@@ -20,6 +20,7 @@
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/run/device/device_heap.h"
 #include "sim/ptx/run/device/graph_conditions.h"
+#include "sim/ptx/run/grid.h"
 #include "sim/ptx/text/module.h"
 #include "sim/ptx/textures/texture_table.h"
 
@@ -121,6 +122,7 @@ class SimulatedModules {
   const std::shared_ptr<ptx::TextureTable> textures_ = std::make_shared<ptx::TextureTable>();
   const std::shared_ptr<ptx::GraphConditions> conditions_ =
       std::make_shared<ptx::GraphConditions>();
+  const std::shared_ptr<ptx::IdleBlocks> idle_blocks_ = ptx::MakeIdleBlocks();
   std::mutex heap_mutex_;                                  // guards these; before mmu.mutex
   std::map<int, std::shared_ptr<ptx::DeviceHeap>> heaps_;  // by device
   std::map<int, Bytes> heap_sizes_;                        // that were set

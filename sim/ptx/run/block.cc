@@ -27,6 +27,12 @@ Block::Block(const GridContext& grid, Cluster* cluster, uint32_t rank)
   }
 }
 
+uint64_t Block::bytes() const {
+  uint64_t bytes = taken_.bytes();
+  for (const std::unique_ptr<Warp>& warp : warps_) bytes += warp->bytes();
+  return bytes;
+}
+
 void Block::Start(const Dim3& index) {
   const Dim3& size = grid_.launch->config.grid;
   flat_index_ = index.x + size.x * (index.y + uint64_t{size.y} * index.z);

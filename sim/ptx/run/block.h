@@ -83,6 +83,8 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
+  // Of the host, for its shared memory and its warps.
+  uint64_t bytes() const;
   // Begins the block at `index` of the grid.
   void Start(const Dim3& index);
   // Runs about `steps` instructions of warps. mmu.mutex is held, shared.

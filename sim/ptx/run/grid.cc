@@ -19,6 +19,7 @@
 #include "sim/ptx/program/code.h"
 #include "sim/ptx/run/async/cluster.h"
 #include "sim/ptx/run/block.h"
+#include "sim/ptx/run/device/idle_blocks.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -32,8 +33,10 @@ constexpr DeviceLimit kSharedOfBlock{111, 1 << 10};  // that the system takes
 
 // Instructions of warps under one lock: some hundred microseconds at most.
 constexpr uint64_t kChunk = 2048;
-// Chunks of a block before others have their turn.
+// Chunks of a block before others have their turn, and of one that reads nothing that others may
+// write: it does not wait for them, and ends the sooner.
 constexpr int kChunks = 64;
+constexpr int kChunksOfIndependent = 1 << 13;
 // Work of a slice before other threads help: about what it costs to start one.
 constexpr uint64_t kAlone = 1 << 14;
 // Turns of blocks that work, for each one more that begins.
@@ -46,7 +49,10 @@ constexpr uint64_t kMostHeld = 16;
 class Grid::Impl {
  public:
   Impl(const GridEnvironment& environment, Launch launch, int threads)
-      : mmu_(*environment.mmu), launch_(std::move(launch)), threads_(std::max(threads, 1)) {
+      : mmu_(*environment.mmu),
+        launch_(std::move(launch)),
+        threads_(std::max(threads, 1)),
+        residents_(MakeResidents(environment.idle.get(), launch_)) {
     static std::atomic<uint64_t> grids{0};
     const Program& program = *launch_.program;
     context_.environment = environment;
@@ -88,6 +94,14 @@ class Grid::Impl {
                                std::max(context_.shared_bytes() + context_.reserved_shared, 1u);
     const uint64_t blocks = std::min({by_threads, by_shared, limit(kBlocksPerMultiprocessor)});
     most_resident_ = std::max<uint64_t>(context_.sms * std::max<uint64_t>(blocks, 1) / together, 1);
+  }
+
+  ~Impl() {
+    IdleBlocks* const idle = context_.environment.idle.get();
+    if (idle == nullptr || fault_.kind != GridFault::kNone || !parked_.empty()) return;
+    const auto idle_blocks = std::move(context_.environment.idle);  // it is not to keep itself
+    context_ = GridContext();
+    idle_blocks->Give(std::move(residents_));
   }
 
   void StartAfter(const coherence::Clocks& before) {
@@ -138,6 +152,17 @@ class Grid::Impl {
  private:
   // Blocks that run together: all that is said of blocks here is of these.
   using BlockPointer = std::unique_ptr<Cluster>;
+
+  static std::unique_ptr<Residents> MakeResidents(IdleBlocks* idle, const Launch& launch) {
+    const BlockShape shape{launch.program,
+                           launch.kernel,
+                           launch.device,
+                           launch.config.block,
+                           launch.cluster,
+                           launch.config.dynamic_shared_bytes};
+    std::unique_ptr<Residents> residents = idle != nullptr ? idle->Take(shape) : nullptr;
+    return residents != nullptr ? std::move(residents) : std::make_unique<Residents>(shape);
+  }
 
   // Of blocks that are there, or can begin.
   void StartHelpers(std::vector<std::thread>* helpers) {
@@ -219,6 +244,7 @@ class Grid::Impl {
   // Tells what work it did.
   uint64_t RunFor(TranslationCache* cache, BlockPointer block, int chunks) {
     bool polls = false;
+    bool looked = false;  // at what others may write
     bool got_on = false;
     const uint64_t begun = block->work();
     uint64_t before = begun;
@@ -228,7 +254,9 @@ class Grid::Impl {
       const std::shared_lock lock(mmu_.mutex);
       state = block->Run(cache, kChunk);
       left_ -= static_cast<int64_t>(block->instructions());
+      looked |= block->polls() != 0;
       polls = block->polls() != 0 && block->changes() == 0;
+      ++block->chunks;
       got_on |= !polls;
       const uint64_t work = block->work();
       if (!polls) {
@@ -248,9 +276,11 @@ class Grid::Impl {
     progress_ |= got_on;
     quiet_ = got_on ? 0 : quiet_ + 1;
     // What it waits for may be a block that has not begun, even if it does other things meanwhile.
-    begin_next_ = polls || ++turns_ % kTurnsPerBegin == 0;
+    const bool goes_on = !looked && block->chunks < kChunksOfIndependent;
+    begin_next_ = polls || (!goes_on && ++turns_ % kTurnsPerBegin == 0);
     if (state == Block::State::kRunning) {
-      parked_.push_back(std::move(block));
+      if (!goes_on) block->chunks = 0;
+      parked_.insert(goes_on ? parked_.begin() : parked_.end(), std::move(block));
       return before - begun;
     }
     --resident_;
@@ -277,7 +307,8 @@ class Grid::Impl {
   const Launch launch_;
   const int threads_;
   std::string name_ = launch_.kernel->name;
-  GridContext context_;
+  std::unique_ptr<Residents> residents_;
+  GridContext& context_ = residents_->context;
   uint64_t total_ = 0;
   uint64_t most_resident_ = 1;
   bool busy_ = false;             // the last slice ended with work for several threads
@@ -296,13 +327,15 @@ class Grid::Impl {
   uint64_t resident_ = 0;
   bool begin_next_ = false;  // before those that are parked
   std::deque<BlockPointer> parked_;
-  std::vector<BlockPointer> unused_;
+  std::vector<BlockPointer>& unused_ = residents_->unused;
   uint64_t turns_ = 0;
   uint64_t quiet_ = 0;     // turns since a block got anywhere
   bool progress_ = false;  // in this slice
   GridFault fault_;
   coherence::Clocks clocks_;
 };
+
+std::shared_ptr<IdleBlocks> MakeIdleBlocks() { return std::make_shared<IdleBlocks>(); }
 
 Grid::Grid(const GridEnvironment& environment, Launch launch, int threads)
     : impl_(std::make_unique<Impl>(environment, std::move(launch), threads)) {}

@@ -24,6 +24,7 @@ namespace twinmmu::ptx {
 
 class DeviceHeap;
 class GraphConditions;
+class IdleBlocks;
 
 struct Launch {
   std::shared_ptr<const Program> program;
@@ -107,7 +108,11 @@ struct GridEnvironment {
   // null.
   ReportAsyncHazard on_async_hazard = nullptr;
   ReportDivergentBarrier on_divergent_barrier = nullptr;  // the same
+  std::shared_ptr<IdleBlocks> idle = nullptr;             // null: blocks end with their grid
 };
+
+// For grids of one machine, which must outlive it.
+std::shared_ptr<IdleBlocks> MakeIdleBlocks();
 
 // Blocks run one after another, as many at once as the device holds if some of them wait for
 // others. Run may be called by one thread at a time; it uses the threads it was made with.

@@ -114,6 +114,8 @@ class Warp {
   Warp(const Warp&) = delete;
   Warp& operator=(const Warp&) = delete;
 
+  // Of the host, for its frames and local memory.
+  uint64_t bytes() const { return taken_.bytes(); }
   // At the begin of the kernel, in the block as it now is.
   void Start();
   // Runs until no lane can go on, or *steps, which it counts down, is 0.

@@ -40,6 +40,7 @@ void Cluster::Start(uint64_t index) {
                 static_cast<uint32_t>(index / x / y)};
   counted_work = 0;
   fruitless_work = 0;
+  chunks = 0;
   used_ = false;
   meeting_ = {};
   passed_ = {};
@@ -94,6 +95,12 @@ const GridFault& Cluster::fault() const {
 
 void Cluster::EndThreads(coherence::Clocks* clocks) {
   for (const std::unique_ptr<Block>& block : blocks_) block->EndThreads(clocks);
+}
+
+uint64_t Cluster::bytes() const {
+  uint64_t bytes = 0;
+  for (const std::unique_ptr<Block>& block : blocks_) bytes += block->bytes();
+  return bytes;
 }
 
 uint64_t Cluster::work() const {

@@ -34,12 +34,14 @@ class Cluster {
   uint64_t results() const { return results_; }
   uint64_t instructions() const { return instructions_; }
   uint64_t work() const;
+  uint64_t bytes() const;
   void LetNextStart();
   // "block (0, 0, 0) has 32 threads, the first ..."
   std::string WhoWaits() const;
   // For the grid: what of the work counts, and that since its last result.
   uint64_t counted_work = 0;
   uint64_t fruitless_work = 0;
+  int chunks = 0;  // that it has run in this turn
 
   // --- For its blocks ---
   // Null: there is none of that rank.
