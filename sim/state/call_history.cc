@@ -3,13 +3,14 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "api/call_macros.h"
 #include "api/diagnostic_words.h"
 
 namespace twinmmu {
 namespace {
 
-constexpr const char* kNames[] = {
+constexpr absl::string_view kNames[] = {
 #define TWINMMU_NAME(context, id, result, method, ...) TWINMMU_DRIVER_NAME(__VA_ARGS__),
     TWINMMU_ALL_CALLS(TWINMMU_NAME, )
 #undef TWINMMU_NAME
@@ -33,7 +34,7 @@ std::vector<AccessGrant> GrantsIn(const CallEvent& event, int host) {
 
 }  // namespace
 
-const char* NameOf(Call call) { return kNames[static_cast<int>(call)]; }
+const char* NameOf(Call call) { return kNames[static_cast<int>(call)].data(); }
 
 bool IsOfMulticast(Call call) {
   switch (call) {
