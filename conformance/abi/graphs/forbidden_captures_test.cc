@@ -1,4 +1,5 @@
-// What captures forbid, and what makes them invalid. Measured on an H100 with driver 580.159.
+// What captures forbid, and what makes them invalid. Measured on an H100 and an H200 with driver
+// 580.159.
 
 #include <functional>
 #include <string>
@@ -13,6 +14,11 @@ namespace {
 constexpr CUstreamCaptureMode kModes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL,
                                           CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                                           CU_STREAM_CAPTURE_MODE_RELAXED};
+
+constexpr Function<CUresult(void**, const void*, void*, void*, unsigned int, void*, void*,
+                            unsigned int)>
+    load_library("cuLibraryLoadData");
+constexpr Function<CUresult(void*)> unload_library("cuLibraryUnload");
 
 class ForbiddenCapturesTest : public GraphTest {
  protected:
@@ -56,14 +62,14 @@ class ForbiddenCapturesTest : public GraphTest {
     }
   }
   // Where the thread that captures, or in global mode any thread, may not call what is unsafe.
-  void ExpectUnsafe(const Call& call) {
+  void ExpectUnsafe(const Call& call, CUresult otherwise = CUDA_SUCCESS) {
     constexpr CUresult kRefused = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     constexpr unsigned int kFlags = CU_STREAM_NON_BLOCKING;
     During(CU_STREAM_CAPTURE_MODE_GLOBAL, kFlags, call, kRefused, true);
     During(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, kFlags, call, kRefused, true);
-    During(CU_STREAM_CAPTURE_MODE_RELAXED, kFlags, call, CUDA_SUCCESS, false);
+    During(CU_STREAM_CAPTURE_MODE_RELAXED, kFlags, call, otherwise, false);
     During(CU_STREAM_CAPTURE_MODE_GLOBAL, kFlags, call, kRefused, true, true);
-    During(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, kFlags, call, CUDA_SUCCESS, false, true);
+    During(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, kFlags, call, otherwise, false, true);
   }
   void ExpectAllowed(const Call& call) { ExpectRefused(call, CUDA_SUCCESS, false); }
   // Where the legacy stream would wait for the captured one.
@@ -119,6 +125,86 @@ TEST_F(ForbiddenCapturesTest, MemoryIsUnsafeToAllocate) {
   };
   ExpectUnsafe(allocate);
   ExpectUnsafe([](CUstream) { return cuMemFree(0); });
+}
+
+// Whatever their arguments. What is given here is refused otherwise, or does nothing.
+TEST_F(ForbiddenCapturesTest, CallsThatMayFreeOrWaitAreUnsafe) {
+  constexpr const char* kUnsafe[] = {
+      "cuMemHostUnregister",
+      "cuMemFreeHost",
+      "cuMemFreeAsync",
+      "cuMemPoolCreate",
+      "cuMemPoolDestroy",
+      "cuMemPoolTrimTo",
+      "cuMemPoolGetAttribute",
+      "cuMemPoolSetAttribute",
+      "cuMemPoolGetAccess",
+      "cuMemPoolSetAccess",
+      "cuMemPoolExportToShareableHandle",
+      "cuMemPoolImportFromShareableHandle",
+      "cuMemPoolExportPointer",
+      "cuMemPoolImportPointer",
+      "cuDeviceSetMemPool",
+      "cuTexObjectCreate",
+      "cuTexObjectDestroy",
+      "cuSurfObjectCreate",
+      "cuSurfObjectDestroy",
+      "cuImportExternalMemory",
+      "cuDestroyExternalMemory",
+      "cuGraphExecDestroy",
+      "cuCtxSetCacheConfig",
+      "cuCtxSetSharedMemConfig",
+      "cuProfilerStart",
+      "cuProfilerStop",
+  };
+  for (const char* const name : kUnsafe) {
+    SCOPED_TRACE(name);
+    const Function<CUresult(void*, void*, void*, void*, void*)> function(name);
+    const auto call = [&](CUstream) {
+      return function(nullptr, nullptr, nullptr, nullptr, nullptr);
+    };
+    ExpectUnsafe(call, call(nullptr));
+  }
+}
+
+// As a node of the captured stream it is safe.
+TEST_F(ForbiddenCapturesTest, MemoryIsUnsafeToAllocateInTheOrderOfOtherStreams) {
+  CUdeviceptr memory = 0;
+  const auto allocate_on = [&](CUstream stream) {
+    const CUresult made = cuMemAllocAsync(&memory, 256, stream);
+    return made == CUDA_SUCCESS ? cuMemFreeAsync(memory, stream) : made;
+  };
+  ExpectUnsafe([&](CUstream) { return allocate_on(stream_); });
+  ExpectUnsafe([&](CUstream) { return cuMemFreeAsync(0, stream_); });
+  ExpectAllowed(allocate_on);
+}
+
+TEST_F(ForbiddenCapturesTest, PoolsMayBeNamed) {
+  const Function<CUresult(void**, CUdevice)> default_pool("cuDeviceGetDefaultMemPool");
+  const Function<CUresult(void**, CUdevice)> current_pool("cuDeviceGetMemPool");
+  void* pool = nullptr;
+  ExpectAllowed([&](CUstream) { return default_pool(&pool, 0); });
+  ExpectAllowed([&](CUstream) { return current_pool(&pool, 0); });
+}
+
+TEST_F(ForbiddenCapturesTest, LibrariesAreUnsafeToUnload) {
+  ExpectUnsafe([](CUstream) {
+    void* library = nullptr;
+    const CUresult loaded =
+        load_library(&library, ".version 8.0\n.target sm_50\n.address_size 64\n", nullptr, nullptr,
+                     0, nullptr, nullptr, 0);
+    return loaded == CUDA_SUCCESS ? unload_library(library) : loaded;
+  });
+}
+
+// What is null is told first, and spoils nothing.
+TEST_F(ForbiddenCapturesTest, NullIsNoObject) {
+  ExpectRefused([](CUstream) { return cuModuleUnload(nullptr); }, CUDA_ERROR_INVALID_HANDLE, false);
+  ExpectRefused([](CUstream) { return cuArrayDestroy(nullptr); }, CUDA_ERROR_INVALID_HANDLE, false);
+  ExpectRefused([](CUstream) { return cuMipmappedArrayDestroy(nullptr); },
+                CUDA_ERROR_INVALID_HANDLE, false);
+  ExpectRefused([](CUstream) { return unload_library(nullptr); }, CUDA_ERROR_INVALID_HANDLE, false);
+  ExpectRefused([](CUstream) { return cuEventQuery(nullptr); }, CUDA_ERROR_INVALID_HANDLE, false);
 }
 
 TEST_F(ForbiddenCapturesTest, VirtualMemoryIsNot) {

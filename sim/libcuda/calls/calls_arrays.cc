@@ -5,6 +5,7 @@
 
 #include "api/sparse_arrays.h"
 #include "sim/libcuda/calls/boxes.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -222,12 +223,14 @@ extern "C" CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap,
 }
 
 extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
-  return EnterWithMipmap(TWINMMU_HERE, mipmap, {}, [](DriverState& driver, MipmappedArray whole) {
+  return EnterWithMipmap(TWINMMU_HERE, mipmap, {}, [&](DriverState& driver, MipmappedArray whole) {
+    const Captured unsafe = mipmap != nullptr ? RefuseUnsafeCall(driver) : std::nullopt;
+    if (unsafe.has_value()) return *unsafe;
     const absl::Status destroyed = ArraysOf(driver).DestroyMipmappedArray(whole);
     if (destroyed.ok() && driver.arrays.mipmaps.Remove(whole.value())) {
       driver.report.RemoveObject(ObjectKind::kMipmappedArray, whole.value());
     }
-    return destroyed;
+    return ToResult(destroyed);
   });
 }
 

@@ -152,6 +152,8 @@ bool IsForDevice(int advice) {
 
 CUresult AdviseFor(DriverState& driver, CUdeviceptr ptr, size_t size, int advice,
                    const Location& location) {
+  const Captured unsafe = size != 0 && ptr != 0 ? RefuseUnsafeCall(driver) : std::nullopt;
+  if (unsafe.has_value()) return *unsafe;
   return ToResult(driver.simulator->managed().Advise(RangeOf(ptr, size),
                                                      static_cast<Advice>(advice), location));
 }

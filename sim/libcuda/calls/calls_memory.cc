@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "sim/calls/pools/pool_calls.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -101,6 +102,7 @@ extern "C" CUresult cuMemAllocPitch_v2(CUdeviceptr* ptr, size_t* pitch, size_t w
   return EnterInContext(TWINMMU_HERE, {ptr, pitch}, [&](DriverState& driver, Context& context) {
     const bool is_element = element == 4 || element == 8 || element == 16;
     if (!is_element || width == 0 || height == 0) return ToResult(DriverCode::kInvalidValue);
+    if (const Captured unsafe = RefuseUnsafeCall(driver)) return *unsafe;
     const size_t row = (width + kPitchStep - 1) / kPitchStep * kPitchStep;
     if (row < width || row > ~size_t{0} / height) return ToResult(DriverCode::kOutOfMemory);
     const absl::StatusOr<CUdeviceptr> made = Allocate(driver, context, row * height);

@@ -46,6 +46,8 @@ template <typename Capture, typename Body>
 CUresult EnterOnStream(const CallSite& site, Needed needed, CUstream stream, const Capture& capture,
                        const Body& body) {
   return EnterInAnyContext(site, stream, needed, [&](DriverState& driver, Context& context) {
+    const Captured unsafe = RefuseUnsafeOn(driver, context, stream);
+    if (unsafe.has_value()) return *unsafe;
     const Captured captured = capture(driver, context);
     if (captured.has_value()) return *captured;
     return ToResult(body(driver, WorkOf(driver, context, stream)));

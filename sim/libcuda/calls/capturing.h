@@ -61,8 +61,12 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
 // Of a stream whose capture is invalid.
 Captured RefuseInvalid(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
 
-// Whether a call that a capture may forbid is admitted.
+// Whether a call that a capture may forbid, whatever its arguments, is admitted.
 DriverCode AdmitCaptured(const CallSite& site, DriverState& driver);
+// The same for calls of which some arguments count before.
+Captured RefuseUnsafeCall(DriverState& driver);
+// And for those that are for a stream, unless it is captured: then they become nodes.
+Captured RefuseUnsafeOn(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
 
 // A question about a stream, or a change of what is kept of it: none of a stream whose capture is
 // invalid, nor of the legacy stream while one captures that waits for it. Measured on an H200.

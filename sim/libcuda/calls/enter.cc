@@ -165,8 +165,8 @@ namespace {
 }
 
 // Why a call cannot be made now, if so: before cuInit, after fork, not in this driver, not while
-// streams are captured.
-DriverCode Admit(const CallSite& site, DriverState** driver) {
+// streams are captured, unless it names no object.
+DriverCode Admit(const CallSite& site, const NamedObject& named, DriverState** driver) {
   const Process& process = Process::Get();
   *driver = process.driver();
   if (ABSL_PREDICT_FALSE(*driver == nullptr)) {
@@ -183,8 +183,10 @@ DriverCode Admit(const CallSite& site, DriverState** driver) {
     const DriverCode may = AdmitInHostFunction(site);
     if (may != DriverCode::kSuccess) return may;
   }
-  if (ABSL_PREDICT_FALSE((*driver)->captures.MayMatter())) return AdmitCaptured(site, **driver);
-  return DriverCode::kSuccess;
+  if (ABSL_PREDICT_TRUE(!(*driver)->captures.MayMatter()) || named.is_null()) {
+    return DriverCode::kSuccess;
+  }
+  return AdmitCaptured(site, **driver);
 }
 
 // Whether the current context of the thread counts for a call that names an object.
@@ -232,7 +234,7 @@ CUresult RunIn(const CallSite& site, const NamedObject& named, Needed needed,
   return RunCall(site, [&] {
     DriverState* driver = nullptr;
     Context* context = nullptr;
-    DriverCode code = Admit(site, &driver);
+    DriverCode code = Admit(site, named, &driver);
     if (code == DriverCode::kSuccess) code = FindContext(site, *driver, named, needed, &context);
     if (code != DriverCode::kSuccess) return ToResult(code);
     HoldWhileLocked(site);
@@ -271,7 +273,7 @@ CUresult RunInDriver(const CallSite& site, Needed needed,
                      absl::FunctionRef<CUresult(DriverState&)> body) {
   return RunCall(site, [&] {
     DriverState* driver = nullptr;
-    DriverCode code = Admit(site, &driver);
+    DriverCode code = Admit(site, NamedObject(), &driver);
     if (code == DriverCode::kSuccess) code = CheckNeeded(site, needed);
     if (code != DriverCode::kSuccess) return ToResult(code);
     HoldWhileLocked(site);

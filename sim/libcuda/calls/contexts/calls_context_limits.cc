@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/calls/executor/kernel_calls.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/device_attributes.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -185,6 +186,7 @@ extern "C" CUresult cuCtxDisablePeerAccess(CUcontext peer) {
     Context* of = nullptr;
     const DriverCode known = FindPeer(site, driver, peer, &of);
     if (known != DriverCode::kSuccess) return known;
+    if (const Captured unsafe = RefuseUnsafeCall(driver)) return static_cast<DriverCode>(*unsafe);
     return GetDriverCode(
         driver.simulator->linear().DisablePeerAccess(ContextOf(context), of->device));
   });

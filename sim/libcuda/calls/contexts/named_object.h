@@ -37,6 +37,8 @@ class NamedObject {
   }
 
   bool is_none() const { return kind_ == Kind::kNone; }
+  // It is to be an object, and null is none.
+  bool is_null() const { return !is_none() && !is_stream() && id_ == 0; }
   bool is_stream() const { return kind_ == Kind::kStream; }
   bool is_created() const { return kind_ == Kind::kCreated; }
   bool is_of_copy() const { return is_of_copy_; }

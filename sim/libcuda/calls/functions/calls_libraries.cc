@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/calls/executor/kernel_calls.h"
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -179,6 +180,7 @@ extern "C" CUresult cuLibraryUnload(CUlibrary library) {
     const uint64_t id = ToNumber(library);
     const std::optional<LibraryRecord> record = driver.modules.libraries.Find(id);
     if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
+    if (const Captured unsafe = RefuseUnsafeCall(driver)) return *unsafe;
     for (const auto& [device, module] : record->modules) {
       const absl::Status unloaded =
           driver.simulator->kernels().Unload(Module(DeviceOrdinal(device), module));

@@ -50,6 +50,7 @@ CUresult Begin(const CallSite& site, CUstream stream, CUstreamCaptureMode mode,
       site, stream, {},
       [&](DriverState& driver, Graphs& graphs, Context& context,
           const StreamName& name) -> CUresult {
+        if (graph != nullptr && *graph == nullptr) return NoSuchGraph();
         if (IsLegacy(stream)) {
           return RefuseLegacy(driver, context, stream)
               .value_or(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);

@@ -244,8 +244,22 @@ Captured RefuseWaitFor(DriverState& driver, Context& context, CUstream given) {
   return legacy.has_value() ? legacy : RefuseUnsafe(driver);
 }
 
-Captured RefuseWaitFor(DriverState& driver, CUevent event) {
+Captured RefuseUnsafeCall(DriverState& driver) {
   if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs->mutex);
+  return RefuseUnsafe(driver);
+}
+
+Captured RefuseUnsafeOn(DriverState& driver, const Context& context, CUstream given) {
+  if (!driver.captures.MayMatter()) return std::nullopt;
+  const Lock lock(driver.graphs->mutex);
+  if (driver.captures.Find(NameOf(context, given)) != nullptr) return std::nullopt;
+  const Captured legacy = RefuseLegacy(driver, context, given);
+  return legacy.has_value() ? legacy : RefuseUnsafe(driver);
+}
+
+Captured RefuseWaitFor(DriverState& driver, CUevent event) {
+  if (!driver.captures.MayMatter() || event == nullptr) return std::nullopt;
   const Lock lock(driver.graphs->mutex);
   const CapturedEvent* const captured = driver.captures.Find(event);
   if (captured == nullptr) return RefuseUnsafe(driver);
