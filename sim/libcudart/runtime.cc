@@ -146,7 +146,30 @@ cudaError_t CurrentDevice(int* device) {
   return driver.cuCtxGetDevice(device);
 }
 
+cudaError_t CheckPrimary() {
+  CUcontext current = nullptr;
+  cudaError_t error = driver.cuCtxGetCurrent(&current);
+  if (error != cudaSuccess || current == nullptr) return error;
+  {
+    State& state = GetState();
+    const std::lock_guard<std::mutex> lock(state.mutex);
+    if (IsReset(state, current)) return cudaSuccess;
+  }
+  int device = 0;
+  unsigned int flags = 0;
+  int active = 0;
+  CUcontext primary = nullptr;
+  error = driver.cuCtxGetDevice(&device);
+  if (error == cudaSuccess) error = driver.cuDevicePrimaryCtxGetState(device, &flags, &active);
+  if (error == cudaSuccess && active != 0) error = PrimaryContext(device, &primary);
+  if (error != cudaSuccess) return error;
+  return current == primary ? cudaSuccess : cudaErrorIncompatibleDriverContext;
+}
+
 cudaError_t ResetDevice() {
+  CUcontext current = nullptr;
+  const cudaError_t got = driver.cuCtxGetCurrent(&current);
+  if (got != cudaSuccess || current == nullptr) return got;
   int device = 0;
   const cudaError_t error = CurrentDevice(&device);
   if (error != cudaSuccess) return error;

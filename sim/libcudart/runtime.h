@@ -57,8 +57,13 @@ cudaError_t PrimaryContext(int device, CUcontext* context);
 cudaError_t UseDevice(int device);
 // The thread's current device. Makes no context.
 cudaError_t CurrentDevice(int* device);
-// Ends the primary context of the current device, and all that is in it.
+// Ends the primary context of the current device, and all that is in it, if the thread has a
+// context. Source: the genuine runtime 13.0 on an H200.
 cudaError_t ResetDevice();
+
+// IncompatibleDriverContext: the program has made another context current, by the driver, than the
+// primary one, which is all that some calls are for.
+cudaError_t CheckPrimary();
 
 // For a thread without a usable context: gives it the primary one of its device.
 cudaError_t BindContext();

@@ -152,8 +152,11 @@ bool IsForDevice(int advice) {
 
 CUresult AdviseFor(DriverState& driver, CUdeviceptr ptr, size_t size, int advice,
                    const Location& location) {
-  const Captured unsafe = size != 0 && ptr != 0 ? RefuseUnsafeCall(driver) : std::nullopt;
-  if (unsafe.has_value()) return *unsafe;
+  // Memory that takes no advice is told first.
+  if (driver.captures.MayMatter() &&
+      driver.simulator->managed().HintsOf(RangeOf(ptr, size)).ok()) {
+    if (const Captured unsafe = RefuseUnsafeCall(driver)) return *unsafe;
+  }
   return ToResult(driver.simulator->managed().Advise(RangeOf(ptr, size),
                                                      static_cast<Advice>(advice), location));
 }

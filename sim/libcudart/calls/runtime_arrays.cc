@@ -65,11 +65,13 @@ extern "C" cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int 
 
 extern "C" cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* channels,
                                        size_t width, size_t height, unsigned int flags) {
+  if (array == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] { return Create(array, channels, {width, height, 0}, flags); });
 }
 
 extern "C" cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* channels,
                                          cudaExtent extent, unsigned int flags) {
+  if (channels == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] { return Create(array, channels, extent, flags); });
 }
 
@@ -88,8 +90,8 @@ extern "C" cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* mipmap,
 extern "C" cudaError_t cudaExternalMemoryGetMappedMipmappedArray(
     cudaMipmappedArray_t* mipmap, cudaExternalMemory_t memory,
     const cudaExternalMemoryMipmappedArrayDesc* description) {
+  if (description == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&]() -> cudaError_t {
-    if (description == nullptr) return cudaErrorInvalidValue;
     ExternalMipmapDesc asked = {};
     const cudaError_t error =
         Describe(&description->formatDesc, description->extent, description->flags, &asked.array);
@@ -111,7 +113,7 @@ extern "C" cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmap) {
 
 extern "C" cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* channels, cudaExtent* extent,
                                         unsigned int* flags, cudaArray_t array) {
-  return InContext([&]() -> cudaError_t {
+  return Anywhere([&]() -> cudaError_t {
     CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
     const cudaError_t error = driver.cuArray3DGetDescriptor_v2(&descriptor, array);
     if (error != cudaSuccess) return error;
@@ -135,7 +137,7 @@ extern "C" cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* channels, const
 extern "C" cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t* width,
                                                             const cudaChannelFormatDesc* channels,
                                                             int device) {
-  return InContext([&]() -> cudaError_t {
+  return Anywhere([&]() -> cudaError_t {
     ChannelFormat format;
     if (channels == nullptr) return cudaErrorInvalidValue;
     if (!FormatOf(*channels, &format)) return cudaErrorInvalidChannelDescriptor;

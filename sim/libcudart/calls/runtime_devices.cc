@@ -5,7 +5,17 @@
 namespace twinmmu::cudart {
 namespace {
 
-constexpr unsigned int kMapsHostMemory = 8;  // cudaDeviceMapHost
+constexpr unsigned int kMapsHostMemory = 8;     // cudaDeviceMapHost
+constexpr unsigned int kKeepsLocalMemory = 16;  // cudaDeviceLmemResizeToMax
+constexpr unsigned int kSynchronousCopies = 0x80;
+
+// A way to wait, and flags that stand alone.
+bool AreFlags(unsigned int flags) {
+  constexpr unsigned int kWays = 7;
+  const unsigned int way = flags & kWays;
+  const unsigned int others = kMapsHostMemory | kKeepsLocalMemory | kSynchronousCopies;
+  return (way & (way - 1)) == 0 && (flags & ~(kWays | others)) == 0;
+}
 
 }  // namespace
 
@@ -38,7 +48,8 @@ extern "C" cudaError_t cudaSetValidDevices(int* devices, int count) {
       if (devices[i] < 0 || devices[i] >= present) return cudaErrorInvalidDevice;
     }
     first_valid_device.store(count > 0 ? devices[0] : 0, std::memory_order_relaxed);
-    return cudaSuccess;
+    // The next call that needs a context chooses among them.
+    return driver.cuCtxSetCurrent(nullptr);
   });
 }
 
@@ -66,13 +77,28 @@ extern "C" cudaError_t cudaThreadSynchronize() {
   return InContext([] { return driver.cuCtxSynchronize(); });
 }
 
+// The flags are those of the primary context, which is there and current then.
 extern "C" cudaError_t cudaSetDeviceFlags(unsigned int flags) {
-  return Anywhere([&] {
+  return Anywhere([&]() -> cudaError_t {
     int device = 0;
-    const cudaError_t error = CurrentDevice(&device);
+    cudaError_t error = CurrentDevice(&device);
     if (error != cudaSuccess) return error;
+    if (!AreFlags(flags)) return cudaErrorInvalidValue;
+    error = CheckPrimary();
     // A driver maps host memory anyway, and takes no flag for it.
-    return driver.cuDevicePrimaryCtxSetFlags_v2(device, flags & ~kMapsHostMemory);
+    if (error == cudaSuccess) {
+      error = driver.cuDevicePrimaryCtxSetFlags_v2(device, flags & ~kMapsHostMemory);
+    }
+    return error == cudaSuccess ? BindContext() : error;
+  });
+}
+
+// Without a context there is nothing to stop.
+extern "C" cudaError_t cudaProfilerStop() {
+  return Anywhere([]() -> cudaError_t {
+    CUcontext current = nullptr;
+    const cudaError_t error = driver.cuCtxGetCurrent(&current);
+    return error == cudaSuccess && current != nullptr ? driver.cuProfilerStop() : error;
   });
 }
 
@@ -93,7 +119,8 @@ extern "C" cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
 extern "C" cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
   return InContext([&] {
     CUcontext context = nullptr;
-    const cudaError_t error = PrimaryContext(peer, &context);
+    cudaError_t error = CheckPrimary();
+    if (error == cudaSuccess) error = PrimaryContext(peer, &context);
     return error == cudaSuccess ? driver.cuCtxEnablePeerAccess(context, flags) : error;
   });
 }
@@ -101,7 +128,8 @@ extern "C" cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) 
 extern "C" cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return InContext([&] {
     CUcontext context = nullptr;
-    const cudaError_t error = PrimaryContext(peer, &context);
+    cudaError_t error = CheckPrimary();
+    if (error == cudaSuccess) error = PrimaryContext(peer, &context);
     return error == cudaSuccess ? driver.cuCtxDisablePeerAccess(context) : error;
   });
 }

@@ -25,8 +25,8 @@ static_assert(sizeof(DriverSemaphoreDesc) == 96);
 
 extern "C" cudaError_t cudaImportExternalMemory(cudaExternalMemory_t* memory,
                                                 const cudaExternalMemoryHandleDesc* description) {
+  if (description == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&]() -> cudaError_t {
-    if (description == nullptr) return cudaErrorInvalidValue;
     DriverHandleDesc asked = {};
     asked.known.type = description->type;
     asked.known.handle = description->handle;
@@ -38,8 +38,8 @@ extern "C" cudaError_t cudaImportExternalMemory(cudaExternalMemory_t* memory,
 
 extern "C" cudaError_t cudaExternalMemoryGetMappedBuffer(
     void** address, cudaExternalMemory_t memory, const cudaExternalMemoryBufferDesc* description) {
+  if (description == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&]() -> cudaError_t {
-    if (description == nullptr) return cudaErrorInvalidValue;
     DriverBufferDesc asked = {};
     asked.known.offset = description->offset;
     asked.known.size = description->size;
@@ -50,8 +50,8 @@ extern "C" cudaError_t cudaExternalMemoryGetMappedBuffer(
 
 extern "C" cudaError_t cudaImportExternalSemaphore(
     cudaExternalSemaphore_t* semaphore, const cudaExternalSemaphoreHandleDesc* description) {
+  if (description == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&]() -> cudaError_t {
-    if (description == nullptr) return cudaErrorInvalidValue;
     DriverSemaphoreDesc asked = {};
     asked.known.type = description->type;
     asked.known.handle = description->handle;

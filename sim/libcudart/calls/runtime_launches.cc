@@ -238,7 +238,7 @@ extern "C" cudaError_t cudaLaunchCooperativeKernelMultiDevice(cudaLaunchParams* 
 }
 
 extern "C" cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
-  return InContext([&]() -> cudaError_t {
+  return Anywhere([&]() -> cudaError_t {
     return kernel != nullptr ? FindKernelOf(function, kernel) : cudaErrorInvalidValue;
   });
 }
@@ -259,7 +259,7 @@ extern "C" cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void* f
 
 extern "C" cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library,
                                             const char* name) {
-  return InContext([&] {
+  return Anywhere([&] {
     const cudaError_t error = driver.cuLibraryGetKernel(kernel, library, name);
     if (error == cudaSuccess) KnowKernel(*kernel);
     return error;
@@ -268,7 +268,7 @@ extern "C" cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t 
 
 extern "C" cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* kernels, unsigned int count,
                                                    cudaLibrary_t library) {
-  return InContext([&] {
+  return Anywhere([&] {
     unsigned int there = 0;
     cudaError_t error = driver.cuLibraryGetKernelCount(&there, library);
     if (error == cudaSuccess) error = driver.cuLibraryEnumerateKernels(kernels, count, library);
@@ -324,8 +324,11 @@ extern "C" cudaError_t cudaFuncSetCacheConfig(const void* function, int config) 
 
 extern "C" cudaError_t cudaFuncGetName(const char** name, const void* function) {
   if (name == nullptr) return Record(cudaErrorInvalidValue);
-  return WithFunction(function, true,
-                      [&](cudaFunction_t found) { return driver.cuFuncGetName(name, found); });
+  return Anywhere([&] {
+    cudaKernel_t kernel = nullptr;
+    const cudaError_t error = FindKernel(function, &kernel);
+    return error == cudaSuccess ? driver.cuKernelGetName(name, kernel) : error;
+  });
 }
 
 extern "C" cudaError_t cudaFuncSetSharedMemConfig(const void* function, int config) {
@@ -336,7 +339,7 @@ extern "C" cudaError_t cudaFuncSetSharedMemConfig(const void* function, int conf
 
 extern "C" cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, int attribute,
                                                        int value, int device) {
-  return InContext([&]() -> cudaError_t {
+  return Anywhere([&]() -> cudaError_t {
     return CanBeSet(attribute) ? driver.cuKernelSetAttribute(attribute, value, kernel, device)
                                : cudaErrorInvalidValue;
   });

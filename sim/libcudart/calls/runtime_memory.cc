@@ -20,13 +20,15 @@ TWINMMU_INLINE cudaError_t Allocate(void** address, size_t size, const Body& bod
 template <typename Body>
 TWINMMU_INLINE cudaError_t AllocateFrom(cudaMemPool_t pool, void** address, size_t size,
                                         const Body& body) {
-  return Allocate(pool != nullptr ? address : nullptr, size, body);
+  if (pool != nullptr) return Allocate(address, size, body);
+  return InContext([] { return cudaErrorInvalidValue; });
 }
 
-// So nothing is to be done to free it.
+// So nothing is to be done to free it, unless a capture forbids that.
 template <typename Body>
 TWINMMU_INLINE cudaError_t Free(const void* address, const Body& body) {
-  return InContext([&]() -> cudaError_t { return address != nullptr ? body() : cudaSuccess; });
+  return InContext(
+      [&]() -> cudaError_t { return address != nullptr ? body() : driver.cuMemFree_v2(nullptr); });
 }
 
 // The largest element that a kernel can load at once from such memory.
@@ -114,13 +116,13 @@ extern "C" cudaError_t cudaFreeAsync_ptsz(void* address, cudaStream_t stream) {
 // The driver has more room for flags.
 extern "C" cudaError_t cudaMemPoolExportToShareableHandle(void* shareable, cudaMemPool_t pool,
                                                           int type, unsigned int flags) {
-  return InContext(
+  return Anywhere(
       [&] { return driver.cuMemPoolExportToShareableHandle(shareable, pool, type, flags); });
 }
 
 extern "C" cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* pool, void* shareable,
                                                             int type, unsigned int flags) {
-  return InContext(
+  return Anywhere(
       [&] { return driver.cuMemPoolImportFromShareableHandle(pool, shareable, type, flags); });
 }
 

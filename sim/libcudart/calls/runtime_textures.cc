@@ -164,8 +164,8 @@ extern "C" cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
                                                const cudaResourceDesc* resource,
                                                const cudaTextureDesc* texture,
                                                const cudaResourceViewDesc* view) {
+  if (resource == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&]() -> cudaError_t {
-    if (resource == nullptr) return cudaErrorInvalidValue;
     if (texture == nullptr || !HasArray(*resource)) return cudaErrorInvalidResourceHandle;
     CUDA_RESOURCE_DESC shown;
     cudaError_t error = ToDriver(*resource, &shown);
@@ -200,8 +200,8 @@ extern "C" cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* texture,
 
 extern "C" cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object,
                                                const cudaResourceDesc* resource) {
+  if (object == nullptr || resource == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&]() -> cudaError_t {
-    if (object == nullptr || resource == nullptr) return cudaErrorInvalidValue;
     if (!HasArray(*resource)) return cudaErrorInvalidResourceHandle;
     CUDA_RESOURCE_DESC shown;
     const cudaError_t error = ToDriver(*resource, &shown);

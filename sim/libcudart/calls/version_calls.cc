@@ -121,6 +121,7 @@ extern "C" cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t g
 }
 extern "C" cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
                                            cudaGraphExecUpdateResultInfo_st* result) {
+  if (exec == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] { return driver.cuGraphExecUpdate_v2(exec, graph, result); });
 }
 #else

@@ -122,6 +122,76 @@ TEST_F(RuntimeDevices, GetNoContextByAQuestionForSeveralAttributesOfARange) {
   }).join();
 }
 
+// The thread has no context before, nor behind what needs none.
+TEST_F(RuntimeDevices, GetNoContextByCallsThatNeedNone) {
+  std::thread([] {
+    const auto has_context = [] {
+      CUcontext current = nullptr;
+      EXPECT_EQ(cuCtxGetCurrent(&current), CUDA_SUCCESS);
+      return current != nullptr;
+    };
+    cudaMemPool_t pool = nullptr;
+    EXPECT_EQ(cudaDeviceGetMemPool(&pool, 0), cudaSuccess);
+    EXPECT_EQ(cudaMemPoolTrimTo(pool, 0), cudaSuccess);
+    EXPECT_EQ(cudaDeviceGraphMemTrim(0), cudaSuccess);
+    EXPECT_EQ(cudaCreateTextureObject(nullptr, nullptr, nullptr, nullptr), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaProfilerStop(), cudaSuccess);
+    EXPECT_FALSE(has_context());
+    EXPECT_EQ(cudaProfilerStart(), cudaSuccess);
+    EXPECT_TRUE(has_context());
+  }).join();
+}
+
+TEST_F(RuntimeDevices, GetTheirContextWithItsFlags) {
+  std::thread([] {
+    constexpr unsigned int kSpins = 1;  // cudaDeviceScheduleSpin
+    unsigned int before = 0;
+    int active = 0;
+    ASSERT_EQ(cuDevicePrimaryCtxGetState(0, &before, &active), CUDA_SUCCESS);
+    EXPECT_EQ(cudaSetDeviceFlags(0x40), cudaErrorInvalidValue);
+    CUcontext current = nullptr;
+    EXPECT_EQ(cuCtxGetCurrent(&current), CUDA_SUCCESS);
+    EXPECT_EQ(current, nullptr);
+    EXPECT_EQ(cudaSetDeviceFlags(kSpins), cudaSuccess);
+    EXPECT_EQ(cuCtxGetCurrent(&current), CUDA_SUCCESS);
+    EXPECT_NE(current, nullptr);
+    unsigned int flags = 0;
+    EXPECT_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
+    EXPECT_EQ(flags & 7, kSpins);
+    EXPECT_NE(active, 0);
+    EXPECT_EQ(cudaSetDeviceFlags(before & 7), cudaSuccess);
+  }).join();
+}
+
+// Their settings are those of the primary context, whatever the driver made current.
+TEST_F(RuntimeDevices, AreSetInTheirPrimaryContextOnly) {
+  CUcontext context = nullptr;
+  ASSERT_EQ(cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cudaSetDeviceFlags(0), cudaErrorIncompatibleDriverContext);
+  EXPECT_EQ(cudaSetDeviceFlags(0x40), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaDeviceEnablePeerAccess(1, 0), cudaErrorIncompatibleDriverContext);
+  EXPECT_EQ(cudaDeviceDisablePeerAccess(1), cudaErrorIncompatibleDriverContext);
+  EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
+  cudaGetLastError();
+}
+
+TEST_F(RuntimeDevices, AreNotResetByAThreadWithoutAContext) {
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  std::thread([] { EXPECT_EQ(cudaDeviceReset(), cudaSuccess); }).join();
+  unsigned int flags = 0;
+  int active = 0;
+  EXPECT_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
+  EXPECT_NE(active, 0);
+}
+
+TEST_F(RuntimeDevices, LeaveTheThreadWhenOthersAreMadeValid) {
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(cudaSetValidDevices(nullptr, 0), cudaSuccess);
+  CUcontext current = nullptr;
+  EXPECT_EQ(cuCtxGetCurrent(&current), CUDA_SUCCESS);
+  EXPECT_EQ(current, nullptr);
+}
+
 TEST_F(RuntimeDevices, AreToldAsTheDriverTells) {
   // What lies behind the structure is not written.
   struct {
