@@ -316,6 +316,7 @@ set(twinmmu_sim_sources
   sim/ptx/decode/link.cc
   sim/ptx/decode/make_program.cc
   sim/ptx/decode/matrix_shapes.cc
+  sim/ptx/matrices/column_sums.cc
   sim/ptx/matrices/matrix_floats.cc
   sim/ptx/matrices/matrix_fragments.cc
   sim/ptx/matrices/matrix_product.cc
@@ -350,6 +351,7 @@ set(twinmmu_sim_sources
   sim/ptx/run/block_words.cc
   sim/ptx/run/device/device_heap.cc
   sim/ptx/run/device/device_print.cc
+  sim/ptx/run/device/idle_blocks.cc
   sim/ptx/run/grid.cc
   sim/ptx/run/moves.cc
   sim/ptx/run/observed_step.cc
@@ -412,6 +414,7 @@ set(twinmmu_sim_dependencies
   absl::btree
   absl::cleanup
   absl::core_headers
+  absl::fixed_array
   absl::function_ref
   absl::span
   absl::status
@@ -479,6 +482,7 @@ set_source_files_properties(
   PROPERTIES COMPILE_OPTIONS "-fno-strict-aliasing")
 
 set_source_files_properties(
+  sim/ptx/matrices/column_sums.cc
   sim/ptx/matrices/matrix_floats.cc
   sim/ptx/matrices/matrix_fragments.cc
   sim/ptx/matrices/matrix_product.cc
@@ -521,6 +525,7 @@ set_source_files_properties(
   sim/ptx/run/block_words.cc
   sim/ptx/run/device/device_heap.cc
   sim/ptx/run/device/device_print.cc
+  sim/ptx/run/device/idle_blocks.cc
   sim/ptx/run/grid.cc
   sim/ptx/run/moves.cc
   sim/ptx/run/observed_step.cc

@@ -20,7 +20,7 @@
 namespace twinmmu {
 struct LaunchForm;
 struct LoadedKernel;
-}
+}  // namespace twinmmu
 
 namespace twinmmu::libcuda {
 

@@ -170,6 +170,7 @@ cudaError_t ResetDevice() {
   CUcontext current = nullptr;
   const cudaError_t got = driver.cuCtxGetCurrent(&current);
   if (got != cudaSuccess || current == nullptr) return got;
+  if (CheckPrimary() == cudaErrorIncompatibleDriverContext) return cudaSuccess;
   int device = 0;
   const cudaError_t error = CurrentDevice(&device);
   if (error != cudaSuccess) return error;

@@ -57,8 +57,8 @@ cudaError_t PrimaryContext(int device, CUcontext* context);
 cudaError_t UseDevice(int device);
 // The thread's current device. Makes no context.
 cudaError_t CurrentDevice(int* device);
-// Ends the primary context of the current device, and all that is in it, if the thread has a
-// context. Source: the genuine runtime 13.0 on an H200.
+// Ends the primary context of the current device, and all that is in it, if that is the thread's
+// current one. Source: the genuine runtime 13.0 on an H200.
 cudaError_t ResetDevice();
 
 // IncompatibleDriverContext: the program has made another context current, by the driver, than the

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -322,11 +323,13 @@ class GreenStreamTest : public GreenContextTest {
   }
 
   // Another thread waits for the green context. Streams that are held are released after that time.
-  bool WaitEndsWithin(std::chrono::milliseconds time) const {
+  bool WaitEndsWithin(
+      std::chrono::milliseconds time,
+      const std::function<CUresult()>& wait = [] { return cuCtxSynchronize(); }) const {
     std::atomic<bool> returned{false};
     std::thread waiting([&] {
       EXPECT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
-      EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+      EXPECT_EQ(wait(), CUDA_SUCCESS);
       returned = true;
     });
     const auto end = std::chrono::steady_clock::now() + time;
@@ -392,6 +395,13 @@ TEST_F(GreenStreamTest, AWaitForItIsForItsOwnStreams) {
   ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
   Hold(nullptr);
   EXPECT_FALSE(WaitEndsWithin(std::chrono::milliseconds(100)));
+}
+
+// A wait that names no context is for the current one.
+TEST_F(GreenStreamTest, AWaitForNoContextIsForNoOtherStreams) {
+  const Function<CUresult(CUcontext)> wait_for("cuCtxSynchronize_v2");
+  Hold(nullptr);
+  EXPECT_TRUE(WaitEndsWithin(std::chrono::seconds(1), [&] { return wait_for(nullptr); }));
 }
 
 TEST_F(GreenStreamTest, ItsDefaultStreamCanBeCaptured) {

@@ -151,6 +151,7 @@ TEST_F(ForbiddenCapturesTest, CallsThatMayFreeOrWaitAreUnsafe) {
       "cuSurfObjectDestroy",
       "cuImportExternalMemory",
       "cuDestroyExternalMemory",
+      "cuImportExternalSemaphore",
       "cuGraphExecDestroy",
       "cuCtxSetCacheConfig",
       "cuCtxSetSharedMemConfig",

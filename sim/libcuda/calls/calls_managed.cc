@@ -153,8 +153,7 @@ bool IsForDevice(int advice) {
 CUresult AdviseFor(DriverState& driver, CUdeviceptr ptr, size_t size, int advice,
                    const Location& location) {
   // Memory that takes no advice is told first.
-  if (driver.captures.MayMatter() &&
-      driver.simulator->managed().HintsOf(RangeOf(ptr, size)).ok()) {
+  if (driver.captures.MayMatter() && driver.simulator->managed().HintsOf(RangeOf(ptr, size)).ok()) {
     if (const Captured unsafe = RefuseUnsafeCall(driver)) return *unsafe;
   }
   return ToResult(driver.simulator->managed().Advise(RangeOf(ptr, size),

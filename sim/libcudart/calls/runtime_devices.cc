@@ -5,16 +5,14 @@
 namespace twinmmu::cudart {
 namespace {
 
-constexpr unsigned int kMapsHostMemory = 8;     // cudaDeviceMapHost
-constexpr unsigned int kKeepsLocalMemory = 16;  // cudaDeviceLmemResizeToMax
-constexpr unsigned int kSynchronousCopies = 0x80;
+constexpr unsigned int kMapsHostMemory = 8;  // cudaDeviceMapHost
 
 // A way to wait, and flags that stand alone.
 bool AreFlags(unsigned int flags) {
   constexpr unsigned int kWays = 7;
+  constexpr unsigned int kAll = 0xff;  // cudaDeviceMask
   const unsigned int way = flags & kWays;
-  const unsigned int others = kMapsHostMemory | kKeepsLocalMemory | kSynchronousCopies;
-  return (way & (way - 1)) == 0 && (flags & ~(kWays | others)) == 0;
+  return (way & (way - 1)) == 0 && (flags & ~kAll) == 0;
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST_F(RuntimeDevices, GetTheirContextWithItsFlags) {
     unsigned int before = 0;
     int active = 0;
     ASSERT_EQ(cuDevicePrimaryCtxGetState(0, &before, &active), CUDA_SUCCESS);
-    EXPECT_EQ(cudaSetDeviceFlags(0x40), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaSetDeviceFlags(3), cudaErrorInvalidValue);
     CUcontext current = nullptr;
     EXPECT_EQ(cuCtxGetCurrent(&current), CUDA_SUCCESS);
     EXPECT_EQ(current, nullptr);
@@ -168,9 +168,13 @@ TEST_F(RuntimeDevices, AreSetInTheirPrimaryContextOnly) {
   CUcontext context = nullptr;
   ASSERT_EQ(cuCtxCreate(&context, 0, 0), CUDA_SUCCESS);
   EXPECT_EQ(cudaSetDeviceFlags(0), cudaErrorIncompatibleDriverContext);
-  EXPECT_EQ(cudaSetDeviceFlags(0x40), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaSetDeviceFlags(3), cudaErrorInvalidValue);
   EXPECT_EQ(cudaDeviceEnablePeerAccess(1, 0), cudaErrorIncompatibleDriverContext);
   EXPECT_EQ(cudaDeviceDisablePeerAccess(1), cudaErrorIncompatibleDriverContext);
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  void* memory = nullptr;
+  EXPECT_EQ(cudaMalloc(&memory, 4), cudaSuccess);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
   EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
   cudaGetLastError();
 }

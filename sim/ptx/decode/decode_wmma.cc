@@ -130,8 +130,7 @@ void Decoder::WmmaAccess(bool stores) {
   SetPlaces(fragment, line, crosses, MemoryBits(element), together, &matrix);
   matrix.slots[static_cast<size_t>(which)] = FragmentAt(At(stores ? 1 : 0), fragment, !stores);
   const int rows = which == kMatrixB ? product.n : product.m;
-  const int contiguous =
-      (crosses ? rows : line) * (product.a == Element::kB1 && factor ? 32 : 1);
+  const int contiguous = (crosses ? rows : line) * (product.a == Element::kB1 && factor ? 32 : 1);
   Step places;
   places.perform = PerformMatrixPlaces;
   places.operands[0] = Address(At(stores ? 0 : 1), space, &places);

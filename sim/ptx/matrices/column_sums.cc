@@ -14,7 +14,8 @@ using Ints = int32_t __attribute__((vector_size(kColumns * sizeof(int32_t))));
 using Longs = int64_t __attribute__((vector_size(kColumns * sizeof(int64_t))));
 using Doubles = double __attribute__((vector_size(kColumns * sizeof(double))));
 
-// A format of results, in which a number is normal from 2^least on and up to less than 2^(most + 1).
+// A format of results, in which a number is normal from 2^least on and up to less than 2^(most +
+// 1).
 struct Format {
   int least;
   int most;
@@ -82,8 +83,7 @@ template <bool kToF16>
     magnitude = magnitude >> (52 - kept_bits) << (kFormat.fraction_bits - kept_bits);
   }
   constexpr int kSignBit = kToF16 ? 15 : 31;
-  constexpr int64_t kInfinity = int64_t{kFormat.most - kFormat.least + 2}
-                                << kFormat.fraction_bits;
+  constexpr int64_t kInfinity = int64_t{kFormat.most - kFormat.least + 2} << kFormat.fraction_bits;
   const Longs is_zero = total == 0;
   *bits = (sign << kSignBit | magnitude) & ~is_zero;
   *odd = ((exponent < kFormat.least) | (exponent > kFormat.most) | (magnitude >= kInfinity)) &

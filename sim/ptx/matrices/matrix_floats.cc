@@ -272,8 +272,7 @@ void MultiplyInOrder(const MatrixProduct& product, const uint64_t* a, const uint
   const size_t n = static_cast<size_t>(product.n);
   const size_t k = static_cast<size_t>(product.k);
   const Summation summation = SummationOf(product);
-  LineOfSums sums(product, summation,
-                  FindSumColumns(summation.terms, product.d == Element::kF16));
+  LineOfSums sums(product, summation, FindSumColumns(summation.terms, product.d == Element::kF16));
   const Left left(product, summation, a);
   for (size_t column = 0; column < n; column += kColumns) {
     const Right right(product, b + column * k);

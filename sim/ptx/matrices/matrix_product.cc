@@ -81,8 +81,8 @@ void MultiplyBits(const MatrixProduct& product, const uint64_t* a, const uint64_
 // What is no number stays what it is, the last of them first.
 template <Round kRound>
 double Fused(double x, double y, double z) {
-  const double sum = WithRounding<kRound>(
-      [](double u, double v, double w) { return std::fma(u, v, w); }, x, y, z);
+  const double sum =
+      WithRounding<kRound>([](double u, double v, double w) { return std::fma(u, v, w); }, x, y, z);
   return IsNan(z) ? QuietNan(z) : IsNan(y) ? QuietNan(y) : IsNan(x) ? QuietNan(x) : sum;
 }
 

@@ -106,8 +106,8 @@ TEST_F(GridTest, CountsTheWorkOfBlocksThatGoOn) {
 // What a block has cost counts from its last store on to memory that is there after it.
 TEST_F(GridTest, CountsTheWorkSinceTheLastResult) {
   const auto after_running = [&](const char* store) {
-    const auto program = Load(
-        Module(Kernel(absl::StrCat(".shared .b32 shared; L: ", store, " [%rd1], 1; bra L;"))));
+    const auto program =
+        Load(Module(Kernel(absl::StrCat(".shared .b32 shared; L: ", store, " [%rd1], 1; bra L;"))));
     auto grid = MakeGrid(program, Dim3{1, 1, 1}, Dim3{32, 1, 1}, {memory().value()});
     EXPECT_EQ(grid->Run(320'000), Grid::State::kRunning);
     EXPECT_GT(grid->unfinished_work(), 100'000u);

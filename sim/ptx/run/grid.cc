@@ -154,12 +154,8 @@ class Grid::Impl {
   using BlockPointer = std::unique_ptr<Cluster>;
 
   static std::unique_ptr<Residents> MakeResidents(IdleBlocks* idle, const Launch& launch) {
-    const BlockShape shape{launch.program,
-                           launch.kernel,
-                           launch.device,
-                           launch.config.block,
-                           launch.cluster,
-                           launch.config.dynamic_shared_bytes};
+    const BlockShape shape{launch.program,      launch.kernel,  launch.device,
+                           launch.config.block, launch.cluster, launch.config.dynamic_shared_bytes};
     std::unique_ptr<Residents> residents = idle != nullptr ? idle->Take(shape) : nullptr;
     return residents != nullptr ? std::move(residents) : std::make_unique<Residents>(shape);
   }

@@ -164,9 +164,9 @@ Flow PerformMatrixPlaces(Warp& warp, const Step& step, Lanes lanes) {
   const uint32_t* const strides = warp.Slot<uint32_t>(step.operands[2]);
   uint64_t bases[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) {
-    bases[lane] = step.memory.offset + (step.memory.wide
-                                            ? warp.Slot<uint64_t>(step.operands[0])[lane]
-                                            : warp.Slot<uint32_t>(step.operands[0])[lane]);
+    bases[lane] =
+        step.memory.offset + (step.memory.wide ? warp.Slot<uint64_t>(step.operands[0])[lane]
+                                               : warp.Slot<uint32_t>(step.operands[0])[lane]);
   }
   uint64_t* to = warp.Slot<uint64_t>(step.operands[1]);
   for (size_t i = 0; i < matrix.across.size(); i += kLanes, to += kLanes) {

@@ -377,7 +377,8 @@ extern "C" CUresult cuCtxSynchronize_v2(CUcontext handle) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known != DriverCode::kSuccess) return ToResult(known);
-    return Synchronize(driver, *context);
+    const Context* const green = handle == nullptr ? CurrentGreen() : nullptr;
+    return Synchronize(driver, green != nullptr ? *green : *context);
   });
 }
 

@@ -47,6 +47,7 @@ constexpr const char* kUnsafe[] = {
     "cuDeviceSetMemPool",
     "cuImportExternalMemory",
     "cuDestroyExternalMemory",
+    "cuImportExternalSemaphore",
     "cuDestroyExternalSemaphore",
     "cuModuleUnload",
     "cuLaunch",

@@ -14,16 +14,15 @@ class IdleBlocksTest : public GridTest {
   // Runs a grid of one block of `program`.
   void RunOnce(const std::shared_ptr<const Program>& program, uint32_t threads,
                uint32_t dynamic_shared = 0, uint64_t address = 0) {
-    const auto grid =
-        MakeGrid(program, Dim3(), Dim3{threads, 1, 1},
-                 {address != 0 ? address : memory().value()}, "k", 1, dynamic_shared);
+    const auto grid = MakeGrid(program, Dim3(), Dim3{threads, 1, 1},
+                               {address != 0 ? address : memory().value()}, "k", 1, dynamic_shared);
     EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
   }
-  const std::shared_ptr<const Program> counts_ = Load(Module(
-      ".extern .shared .b32 words[];\n" +
-      Kernel("mov.u32 %r2, words; mad.lo.u32 %r2, %r1, 4, %r2; ld.shared.u32 %r3, [%r2];\n"
-             "add.u32 %r3, %r3, 1; st.shared.u32 [%r2], %r3; ld.global.u32 %r4, [%rd2];\n"
-             "add.u32 %r4, %r4, %r3; st.global.u32 [%rd2], %r4;")));
+  const std::shared_ptr<const Program> counts_ = Load(
+      Module(".extern .shared .b32 words[];\n" +
+             Kernel("mov.u32 %r2, words; mad.lo.u32 %r2, %r1, 4, %r2; ld.shared.u32 %r3, [%r2];\n"
+                    "add.u32 %r3, %r3, 1; st.shared.u32 [%r2], %r3; ld.global.u32 %r4, [%rd2];\n"
+                    "add.u32 %r4, %r4, %r3; st.global.u32 [%rd2], %r4;")));
 };
 
 TEST_F(IdleBlocksTest, AreUsedAgainForTheirShape) {
