@@ -43,7 +43,7 @@ uint32_t Target() {
   int device = 0;
   int major = 0;
   int minor = 0;
-  driver.cuCtxGetDevice(&device);
+  CurrentDevice(&device);
   driver.cuDeviceGetAttribute(&major, kMajor, device);
   driver.cuDeviceGetAttribute(&minor, kMinor, device);
   return static_cast<uint32_t>(10 * major + minor);
@@ -86,7 +86,34 @@ bool HasCode(const void* image) {
   return false;
 }
 
+namespace {
+
+// Code is linked in a context: while this lives, in that of the device, if the thread has none.
+class LinkingContext {
+ public:
+  LinkingContext() {
+    driver.cuCtxGetCurrent(&before_);
+    unsigned int flags = 0;
+    if (before_ != nullptr && driver.cuCtxGetFlags(&flags) == cudaSuccess) return;
+    CUcontext primary = nullptr;
+    is_set_ = PrimaryContext(ChosenDevice(), &primary) == cudaSuccess &&
+              driver.cuCtxSetCurrent(primary) == cudaSuccess;
+  }
+  ~LinkingContext() {
+    if (is_set_) driver.cuCtxSetCurrent(before_);
+  }
+  LinkingContext(const LinkingContext&) = delete;
+  LinkingContext& operator=(const LinkingContext&) = delete;
+
+ private:
+  CUcontext before_ = nullptr;
+  bool is_set_ = false;
+};
+
+}  // namespace
+
 cudaError_t LinkAndLoad(const void* const* parts, cudaLibrary_t* library) {
+  const LinkingContext context;
   static std::atomic<bool> said{false};
   char log[512] = {};
   int options[] = {kErrorLog, kErrorLogSize};

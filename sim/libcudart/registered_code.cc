@@ -34,6 +34,8 @@ struct FatBinary {
 
 namespace {
 
+constexpr int kRelaxed = 2;  // cudaStreamCaptureModeRelaxed
+
 // What a host address stands for.
 struct Symbol {
   FatBinary* binary;
@@ -169,7 +171,11 @@ void RemoveFatBinary(FatBinary* binary) {
   auto& binaries = registry.binaries;
   binaries.erase(std::find(binaries.begin(), binaries.end(), binary));
   if (binary->library != nullptr && binary->loaded_by == getpid()) {
+    // Whatever is captured: the program cannot know when this is called.
+    int mode = kRelaxed;
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
     driver.cuLibraryUnload(binary->library);
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
   }
   delete binary;
 }

@@ -40,6 +40,15 @@ bool IsReset(const State& state, CUcontext context) {
   return false;
 }
 
+// The device whose primary context it is, reset or not; -1: none that the runtime made. With the
+// lock.
+int DeviceOfPrimary(const State& state, CUcontext context) {
+  for (size_t device = 0; device < state.primaries.size(); ++device) {
+    if (state.primaries[device].context == context) return static_cast<int>(device);
+  }
+  return -1;
+}
+
 // With the lock.
 cudaError_t Retain(State& state, int device, CUcontext* context) {
   if (device < 0 || static_cast<size_t>(device) >= state.primaries.size()) {
@@ -153,16 +162,19 @@ cudaError_t CheckPrimary() {
   {
     State& state = GetState();
     const std::lock_guard<std::mutex> lock(state.mutex);
-    if (IsReset(state, current)) return cudaSuccess;
+    if (DeviceOfPrimary(state, current) >= 0) return cudaSuccess;
   }
+  // The program may have made it before the runtime did.
   int device = 0;
   unsigned int flags = 0;
   int active = 0;
-  CUcontext primary = nullptr;
   error = driver.cuCtxGetDevice(&device);
   if (error == cudaSuccess) error = driver.cuDevicePrimaryCtxGetState(device, &flags, &active);
-  if (error == cudaSuccess && active != 0) error = PrimaryContext(device, &primary);
   if (error != cudaSuccess) return error;
+  CUcontext primary = nullptr;
+  if (active != 0 && driver.cuDevicePrimaryCtxRetain(&primary, device) == cudaSuccess) {
+    driver.cuDevicePrimaryCtxRelease_v2(device);
+  }
   return current == primary ? cudaSuccess : cudaErrorIncompatibleDriverContext;
 }
 
@@ -170,17 +182,13 @@ cudaError_t ResetDevice() {
   CUcontext current = nullptr;
   const cudaError_t got = driver.cuCtxGetCurrent(&current);
   if (got != cudaSuccess || current == nullptr) return got;
-  if (CheckPrimary() == cudaErrorIncompatibleDriverContext) return cudaSuccess;
-  int device = 0;
-  const cudaError_t error = CurrentDevice(&device);
-  if (error != cudaSuccess) return error;
   State& state = GetState();
   const std::lock_guard<std::mutex> lock(state.mutex);
-  Primary& primary = state.primaries[static_cast<size_t>(device)];
-  if (!primary.alive) return cudaSuccess;
+  const int device = DeviceOfPrimary(state, current);
+  if (device < 0 || !state.primaries[static_cast<size_t>(device)].alive) return cudaSuccess;
   const cudaError_t reset = driver.cuDevicePrimaryCtxReset_v2(device);
   if (reset != cudaSuccess) return reset;
-  primary.alive = false;
+  state.primaries[static_cast<size_t>(device)].alive = false;
   thread_state.device_plus_one = device + 1;
   context_generation.fetch_add(1, std::memory_order_release);
   return cudaSuccess;

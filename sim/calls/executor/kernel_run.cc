@@ -371,8 +371,10 @@ void KernelRun::OverBudget() {
   const Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device_};
   const std::shared_lock lock(mmu_.mutex);
   try {
+    const bool has_results = grid_.fruitless_work() < grid_.unfinished_work() / 2;
     RaiseFault(&state_, device_, DriverCode::kLaunchTimeout, misuse, call_id_,
                absl::StrCat("kernel ", kernel_, " is still running after ",
+                            has_results ? absl::StrCat(kBudgetsWithResults, " times ") : "",
                             mmu_.profile.kernel_instruction_budget, " instructions",
                             host_threads_ > 1 ? absl::StrCat(" of each of ", host_threads_,
                                                              " threads of the host")

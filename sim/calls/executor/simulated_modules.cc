@@ -328,11 +328,13 @@ void SimulatedModules::Unload(Module module) {
   state_.FinishDevice(module.device());
   AddressRange image;
   ManagedVariables managed;
+  std::shared_ptr<const ptx::Program> program;
   {
     const std::lock_guard lock(mutex_);
     LoadedModule* const state = modules_.Find(module.value());
     if (state == nullptr) return;  // unloaded meanwhile
     image = state->image;
+    program = state->program;
     managed = state->managed;
     for (const auto& [name, kernel] : state->kernels) {
       kernels_.Erase(HandleTable<LoadedKernel>::IndexOf(kernel));
@@ -340,6 +342,7 @@ void SimulatedModules::Unload(Module module) {
     modules_.Erase(HandleTable<LoadedModule>::IndexOf(module.value()));
     if (HasManaged(managed)) managed = nullptr;
   }
+  ptx::Forget(*idle_blocks_, program.get());
   FreeImage(image);
   Free(managed);
 }

@@ -61,9 +61,9 @@ Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context
 // Of a stream whose capture is invalid.
 Captured RefuseInvalid(DriverState& driver, const Context& context, cuda_abi::CUstream stream);
 
-// Whether a call that a capture may forbid, whatever its arguments, is admitted.
+// Whether a call that a capture may forbid, whatever its arguments but a null object, is admitted.
 DriverCode AdmitCaptured(const CallSite& site, DriverState& driver);
-// The same for calls of which some arguments count before.
+// The same for calls that look at some of their arguments before, and then ask this.
 Captured RefuseUnsafeCall(DriverState& driver);
 // And for those that are for a stream, unless it is captured: then they become nodes.
 Captured RefuseUnsafeOn(DriverState& driver, const Context& context, cuda_abi::CUstream stream);

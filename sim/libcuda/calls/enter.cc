@@ -165,7 +165,7 @@ namespace {
 }
 
 // Why a call cannot be made now, if so: before cuInit, after fork, not in this driver, not while
-// streams are captured, unless it names no object.
+// streams are captured, unless the object that it names is null.
 DriverCode Admit(const CallSite& site, const NamedObject& named, DriverState** driver) {
   const Process& process = Process::Get();
   *driver = process.driver();

@@ -175,11 +175,12 @@ CUresult EnterInAnyContext(const CallSite& site, Needed needed, const Body& body
   return EnterInAnyContext(site, NamedObject(), needed, body);
 }
 
-// For calls that name an object, of which null is INVALID_HANDLE, after a fault, too.
+// For calls that name an object, of which null is INVALID_HANDLE, after a fault, too, and before
+// what else is null.
 template <typename Handle, typename Body>
 CUresult EnterWithHandle(const CallSite& site, Handle handle, Needed needed, const Body& body) {
   if (ABSL_PREDICT_TRUE(handle != nullptr)) return EnterInContext(site, handle, needed, body);
-  return EnterInAnyContext(site, handle, needed, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, handle, {}, [&](DriverState& driver, Context& context) {
     const bool is_whole = FaultOf(site, driver) == cuda_abi::CUDA_SUCCESS;
     return is_whole ? ToResult(body(driver, context)) : ToResult(DriverCode::kInvalidHandle);
   });

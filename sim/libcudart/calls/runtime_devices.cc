@@ -46,7 +46,7 @@ extern "C" cudaError_t cudaSetValidDevices(int* devices, int count) {
       if (devices[i] < 0 || devices[i] >= present) return cudaErrorInvalidDevice;
     }
     first_valid_device.store(count > 0 ? devices[0] : 0, std::memory_order_relaxed);
-    // The next call that needs a context chooses among them.
+    // As the genuine one does: the thread has no context then.
     return driver.cuCtxSetCurrent(nullptr);
   });
 }

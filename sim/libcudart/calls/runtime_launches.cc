@@ -66,7 +66,10 @@ TWINMMU_INLINE cudaError_t LaunchFound(cudaKernel_t kernel, const twinmmu_dim3& 
                                        const Call& launch) {
   // The compilers' code looks it up before it launches, and goes on when that failed.
   const bool said = thread_state.last_error != cudaSuccess;
-  if (kernel == nullptr && said) return thread_state.last_error;
+  if (kernel == nullptr && said) {
+    if (thread_state.last_error == cudaErrorNoDevice) BindContext();  // which warns of it
+    return thread_state.last_error;
+  }
   return InContext([&] {
     return kernel != nullptr ? LaunchKernel(kernel, grid, block, shared, launch)
                              : cudaErrorInvalidResourceHandle;

@@ -106,11 +106,11 @@ extern "C" cudaError_t cudaMallocFromPoolAsync_ptsz(void** address, size_t size,
 }
 
 extern "C" cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
-  return Free(address, [&] { return driver.cuMemFreeAsync(address, stream); });
+  return InContext([&] { return driver.cuMemFreeAsync(address, stream); });
 }
 
 extern "C" cudaError_t cudaFreeAsync_ptsz(void* address, cudaStream_t stream) {
-  return Free(address, [&] { return driver.cuMemFreeAsync_ptsz(address, stream); });
+  return InContext([&] { return driver.cuMemFreeAsync_ptsz(address, stream); });
 }
 
 // The driver has more room for flags.

@@ -2,6 +2,7 @@
 // linked, which is nothing where all of it is PTX.
 
 #include <cstdint>
+#include <thread>
 
 #include "gtest/gtest.h"
 #include "sim/libcudart/testing/fat_binary_image.h"
@@ -62,6 +63,17 @@ class RuntimeLinked : public testing::Test {
   twinmmu_fat_wrapper wrapper_ = {};
   void** module_ = nullptr;
 };
+
+// As nvcc has it for a launch, which may be the first call of a program.
+TEST_F(RuntimeLinked, AKernelIsLookedUpWithoutAContext) {
+  const void* parts[] = {kCaller.image, kCallee.image, nullptr};
+  Register(parts);
+  std::thread([] {
+    cudaKernel_t kernel = nullptr;
+    EXPECT_EQ(cudaGetKernel(&kernel, &store), cudaSuccess);
+    EXPECT_NE(kernel, nullptr);
+  }).join();
+}
 
 TEST_F(RuntimeLinked, AKernelCallsAFunctionOfAnotherPart) {
   const void* parts[] = {kCaller.image, kOfToolkit.image, kCallee.image, kOfNewerDevices.image,

@@ -27,7 +27,7 @@ struct ColumnSums {
   int64_t totals[kColumns];     // total * 2^(exponent - fraction_bits), before it is rounded
   int32_t exponents[kColumns];  // the largest
   int32_t results[kColumns];    // the bits of f32 or f16
-  // Whether all are zeros and normal numbers; else `results` are of these columns only.
+  // Whether all are zeros and normal numbers; else those of `results` that are not are wrong.
   bool are_plain;
 };
 

@@ -40,6 +40,7 @@ void Block::Start(const Dim3& index) {
   next_ = 0;
   live_threads_ = grid_.threads();
   lets_next_start_ = false;
+  stops_ = false;
   std::fill(shared_.begin(), shared_.end(), 0);
   barriers_.fill(Barrier());
   mbarriers_.Clear();
@@ -86,6 +87,9 @@ void Block::Begin(const UnwaitedCopies::Copy& copy) {
 
 void Block::EndThreads(coherence::Clocks* clocks) {
   aliases().Forget(shared_.data(), shared_.size());
+  copies_.reset();
+  proxy_writes_.reset();
+  unwaited_copies_.reset();
   if (threads_ == nullptr) return;
   threads_->End(clocks);
   threads_.reset();

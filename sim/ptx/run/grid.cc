@@ -33,10 +33,10 @@ constexpr DeviceLimit kSharedOfBlock{111, 1 << 10};  // that the system takes
 
 // Instructions of warps under one lock: some hundred microseconds at most.
 constexpr uint64_t kChunk = 2048;
-// Chunks of a block before others have their turn, and of one that reads nothing that others may
-// write: it does not wait for them, and ends the sooner.
+// Chunks of a block before others have their turn, and of one that has only plain loads, which
+// seldom wait for others: it ends the sooner.
 constexpr int kChunks = 64;
-constexpr int kChunksOfIndependent = 1 << 13;
+constexpr int kChunksOfIndependent = 1 << 10;
 // Work of a slice before other threads help: about what it costs to start one.
 constexpr uint64_t kAlone = 1 << 14;
 // Turns of blocks that work, for each one more that begins.
@@ -272,11 +272,15 @@ class Grid::Impl {
     progress_ |= got_on;
     quiet_ = got_on ? 0 : quiet_ + 1;
     // What it waits for may be a block that has not begun, even if it does other things meanwhile.
+    if (looked) block->chunks = 0;
     const bool goes_on = !looked && block->chunks < kChunksOfIndependent;
     begin_next_ = polls || (!goes_on && ++turns_ % kTurnsPerBegin == 0);
     if (state == Block::State::kRunning) {
-      if (!goes_on) block->chunks = 0;
-      parked_.insert(goes_on ? parked_.begin() : parked_.end(), std::move(block));
+      if (goes_on) {
+        parked_.push_front(std::move(block));
+      } else {
+        parked_.push_back(std::move(block));
+      }
       return before - begun;
     }
     --resident_;
@@ -332,6 +336,7 @@ class Grid::Impl {
 };
 
 std::shared_ptr<IdleBlocks> MakeIdleBlocks() { return std::make_shared<IdleBlocks>(); }
+void Forget(IdleBlocks& idle, const Program* program) { idle.Forget(program); }
 
 Grid::Grid(const GridEnvironment& environment, Launch launch, int threads)
     : impl_(std::make_unique<Impl>(environment, std::move(launch), threads)) {}

@@ -113,6 +113,8 @@ struct GridEnvironment {
 
 // For grids of one machine, which must outlive it.
 std::shared_ptr<IdleBlocks> MakeIdleBlocks();
+// Those of the kernels of a program, which is not used any more.
+void Forget(IdleBlocks& idle, const Program* program);
 
 // Blocks run one after another, as many at once as the device holds if some of them wait for
 // others. Run may be called by one thread at a time; it uses the threads it was made with.

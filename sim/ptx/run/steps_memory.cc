@@ -213,7 +213,7 @@ template <typename M, typename R>
   if (replicas.empty()) return Flow::kFault;
   const Lanes others = lanes & ~multicast;
   if (others != 0 && StoreLanes<M, R>(warp, step, others) == Flow::kFault) return Flow::kFault;
-  ++warp.changes;
+  warp.NoteStore(Space::kGlobal);
   for (const ReplicaLanes& replica : replicas) {
     if (replica.observed.lanes == 0) {
       WriteLanes<M, R>(warp, step, replica.lanes, replica.memory);

@@ -109,7 +109,7 @@ Flow StoreToAll(Warp& warp, const Step& step, Lanes lanes) {
   if (lanes == 0) return Flow::kNext;
   const auto& replicas = warp.ResolveMulticast(step.memory, step.operands[0], lanes);
   if (replicas.empty()) return Flow::kFault;
-  ++warp.changes;
+  warp.NoteStore(Space::kGlobal);
   const U* const value = warp.Slot<U>(step.operands[1]);
   for (const ReplicaLanes& replica : replicas) {
     std::optional<ObservedStep> observed;

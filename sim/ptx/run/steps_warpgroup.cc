@@ -56,7 +56,8 @@ struct Described {
   int swizzle;
 };
 
-// Copies `lines` of `k` elements of a type from `first` on; false: *missing is not there.
+// Copies `lines` of `k` elements of a type from `first` on; false: *missing is not there. The
+// decoder sees to it that those side by side are whole atoms.
 template <typename T>
 bool TakeElements(Warp& warp, const Described& matrix, bool transposed, int first, int lines, int k,
                   uint64_t* elements, uint64_t* missing) {

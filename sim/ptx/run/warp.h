@@ -213,7 +213,7 @@ class Warp {
   // For the block: what was done since the beginning. Steps add to them.
   uint64_t polls = 0;         // reads of what others may write, waits
   uint64_t changes = 0;       // writes of memory
-  uint64_t results = 0;       // stores of them to memory that is there after the block
+  uint64_t results = 0;       // stores of them to memory that may be there after the block
   uint64_t instructions = 0;  // of all lanes
   uint64_t work = 0;          // what it has cost the host, as KernelRun counts it
   uint64_t clock = 0;

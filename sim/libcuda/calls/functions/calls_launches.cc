@@ -32,7 +32,7 @@ bool FitsAtOnce(DriverState& driver, const LoadedKernel& kernel, const LaunchCon
   const int threads = static_cast<int>(Product(BlockOf(kernel, config.block)));
   const size_t dynamic = config.dynamic_shared_bytes;
   const uint64_t each = Product(cluster);
-  const uint64_t most = HasClusters(kernel, form)
+  const uint64_t most = each != 1 || HasClusters(kernel, form)
                             ? ClustersOnDevice(driver, kernel, each, threads, dynamic)
                             : BlocksOnDevice(driver, kernel, threads, dynamic);
   return Product(config.grid) / each <= most;

@@ -223,7 +223,8 @@ extern "C" CUresult cuModuleGetLoadingMode(int* mode) {
 
 extern "C" CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   const Needed needed = {function, name};
-  return EnterInContext(TWINMMU_HERE, module, needed, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(TWINMMU_HERE, module, needed, [&](DriverState& driver, Context& context) {
+    if (module == nullptr) return ToResult(DriverCode::kInvalidHandle);
     if (*name == '\0') return ToResult(DriverCode::kInvalidValue);
     Context* const owner = &OwnerOf(driver, module, context);
     Records<FunctionRecord>::Prepared record(FunctionRecord{owner, ToNumber(module), nullptr});
@@ -269,7 +270,8 @@ extern "C" CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned i
 extern "C" CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUmodule module,
                                          const char* name) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, module, {name}, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(site, module, {name}, [&](DriverState& driver, Context& context) {
+    if (module == nullptr) return ToResult(DriverCode::kInvalidHandle);
     if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
     const Module named = ModuleOf(driver, context, module);
     const auto found = driver.simulator->kernels().Find(site.name(), named);

@@ -1,6 +1,8 @@
 #include "sim/ptx/run/device/idle_blocks.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -39,16 +41,28 @@ void IdleBlocks::Give(std::unique_ptr<Residents> residents) {
   if (kept == 0) return;
   std::unique_ptr<Residents> forgotten;  // beyond the lock
   const std::lock_guard lock(mutex_);
-  if (idle_.size() == kMostShapes) {
-    forgotten = std::move(idle_.front());
-    idle_.erase(idle_.begin());
+  const auto is_alike = [&](const std::unique_ptr<Residents>& other) {
+    return other->shape == residents->shape;
+  };
+  auto oldest = std::find_if(idle_.begin(), idle_.end(), is_alike);
+  if (oldest == idle_.end() && idle_.size() == kMostShapes) oldest = idle_.begin();
+  if (oldest != idle_.end()) {
+    forgotten = std::move(*oldest);
+    idle_.erase(oldest);
   }
   idle_.push_back(std::move(residents));
 }
 
-size_t IdleBlocks::size() const {
+void IdleBlocks::Forget(const Program* program) {
+  std::vector<std::unique_ptr<Residents>> forgotten;  // beyond the lock
+  forgotten.reserve(kMostShapes);
   const std::lock_guard lock(mutex_);
-  return idle_.size();
+  const auto is_of_it = [&](const std::unique_ptr<Residents>& residents) {
+    return residents->shape.program.get() == program;
+  };
+  const auto kept = std::stable_partition(idle_.begin(), idle_.end(), std::not_fn(is_of_it));
+  std::move(kept, idle_.end(), std::back_inserter(forgotten));
+  idle_.erase(kept, idle_.end());
 }
 
 }  // namespace twinmmu::ptx

@@ -52,7 +52,8 @@ class IdleBlocks {
   std::unique_ptr<Residents> Take(const BlockShape& shape);
   // Keeps what is small of them. Throws nothing.
   void Give(std::unique_ptr<Residents> residents);
-  size_t size() const;
+  // Keeps none of this program's.
+  void Forget(const Program* program);
 
  private:
   mutable std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "sim/testing/test_grid.h"
 
@@ -41,6 +42,26 @@ TEST_F(IdleBlocksTest, KeepNothingOfTheLaunchBefore) {
   for (int i = 0; i < 3; ++i) RunOnce(counts_, 4, 16);
   RunOnce(counts_, 4, 16, (memory() + Bytes(16)).value());
   EXPECT_THAT(ReadAll(8), testing::ElementsAre(3, 3, 3, 3, 1, 1, 1, 1));
+}
+
+TEST_F(IdleBlocksTest, OfAProgramAreForgotten) {
+  RunOnce(counts_, 32, 128);
+  EXPECT_GT(taken(), 0u);
+  Forget(*idle_, counts_.get());
+  EXPECT_EQ(taken(), 0u);
+}
+
+// Of launches at once each gives its own back.
+TEST_F(IdleBlocksTest, OfOneShapeAreKeptOnce) {
+  RunOnce(counts_, 32, 128);
+  const uint64_t kept = taken();
+  std::vector<std::unique_ptr<Grid>> grids;
+  for (int i = 0; i < 3; ++i) {
+    grids.push_back(MakeGrid(counts_, Dim3(), Dim3{32, 1, 1}, {memory().value()}, "k", 1, 128));
+    EXPECT_EQ(grids.back()->Run(kEnough), Grid::State::kDone);
+  }
+  grids.clear();
+  EXPECT_EQ(taken(), kept);
 }
 
 TEST_F(IdleBlocksTest, AreSmall) {

@@ -143,7 +143,7 @@ Flow PerformSurfaceStore(Warp& warp, const Step& step, Lanes lanes) {
       Take(warp, code.values[i], code.bytes, lane, bytes + i * code.bytes);
     }
     CopyByWords(found.memory, bytes, SizeOf(code));
-    ++warp.changes;
+    warp.NoteStore(Space::kGlobal);
   }
   return Flow::kNext;
 }
