@@ -1,7 +1,6 @@
 #include "sim/ptx/run/device/idle_blocks.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -53,16 +52,19 @@ void IdleBlocks::Give(std::unique_ptr<Residents> residents) {
   idle_.push_back(std::move(residents));
 }
 
+// One after the other, so that it needs no memory.
 void IdleBlocks::Forget(const Program* program) {
-  std::vector<std::unique_ptr<Residents>> forgotten;  // beyond the lock
-  forgotten.reserve(kMostShapes);
-  const std::lock_guard lock(mutex_);
   const auto is_of_it = [&](const std::unique_ptr<Residents>& residents) {
     return residents->shape.program.get() == program;
   };
-  const auto kept = std::stable_partition(idle_.begin(), idle_.end(), std::not_fn(is_of_it));
-  std::move(kept, idle_.end(), std::back_inserter(forgotten));
-  idle_.erase(kept, idle_.end());
+  for (;;) {
+    std::unique_ptr<Residents> forgotten;  // beyond the lock
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(idle_.begin(), idle_.end(), is_of_it);
+    if (found == idle_.end()) return;
+    forgotten = std::move(*found);
+    idle_.erase(found);
+  }
 }
 
 }  // namespace twinmmu::ptx
