@@ -18,7 +18,6 @@
 #include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu {
-struct LaunchForm;
 struct LoadedKernel;
 }  // namespace twinmmu
 
@@ -95,9 +94,6 @@ int BlocksThatFit(DriverState& driver, const LoadedKernel& kernel, int threads, 
 // The same for the whole device.
 uint64_t BlocksOnDevice(DriverState& driver, const LoadedKernel& kernel, int threads,
                         size_t dynamic);
-// Whether the launch or the kernel says that there are clusters, if of one block: a multiprocessor
-// holds fewer blocks in clusters.
-bool HasClusters(const LoadedKernel& kernel, const LaunchForm& form);
 // How many clusters of `blocks` such blocks the device holds.
 uint64_t ClustersOnDevice(DriverState& driver, const LoadedKernel& kernel, uint64_t blocks,
                           int threads, size_t dynamic);

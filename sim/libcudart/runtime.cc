@@ -32,14 +32,6 @@ State& GetState() {
   return *state;
 }
 
-// With the lock. Whether it is a primary context that ResetDevice ended.
-bool IsReset(const State& state, CUcontext context) {
-  for (const Primary& primary : state.primaries) {
-    if (primary.context == context && !primary.alive) return true;
-  }
-  return false;
-}
-
 // The device whose primary context it is, reset or not; -1: none that the runtime made. With the
 // lock.
 int DeviceOfPrimary(const State& state, CUcontext context) {
@@ -47,6 +39,12 @@ int DeviceOfPrimary(const State& state, CUcontext context) {
     if (state.primaries[device].context == context) return static_cast<int>(device);
   }
   return -1;
+}
+
+// With the lock. Whether it is a primary context that ResetDevice ended.
+bool IsReset(const State& state, CUcontext context) {
+  const int device = DeviceOfPrimary(state, context);
+  return device >= 0 && !state.primaries[static_cast<size_t>(device)].alive;
 }
 
 // With the lock.

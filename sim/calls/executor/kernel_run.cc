@@ -201,6 +201,14 @@ uint64_t KernelRun::AmountOf(Turn turn) const {
   return kWaitedFor * static_cast<uint64_t>(host_threads_);
 }
 
+uint64_t KernelRun::OfEachThread(uint64_t work) const {
+  return work / static_cast<uint64_t>(host_threads_);
+}
+
+bool KernelRun::IsFruitless() const {
+  return OfEachThread(grid_.fruitless_work()) + waited_ > mmu_.profile.kernel_instruction_budget;
+}
+
 bool KernelRun::IsOverBudget(bool waited) {
   const auto now = std::chrono::steady_clock::now();
   if (waited) {
@@ -209,10 +217,8 @@ bool KernelRun::IsOverBudget(bool waited) {
     waited_ += static_cast<uint64_t>(std::min<int64_t>(since.count(), 100'000)) * kPerMicrosecond;
   }
   last_turn_ = now;
-  const uint64_t budget = mmu_.profile.kernel_instruction_budget;
-  const auto threads = static_cast<uint64_t>(host_threads_);
-  return grid_.fruitless_work() / threads + waited_ > budget ||
-         grid_.unfinished_work() / threads / kBudgetsWithResults > budget;
+  return IsFruitless() || OfEachThread(grid_.unfinished_work()) / kBudgetsWithResults >
+                              mmu_.profile.kernel_instruction_budget;
 }
 
 void KernelRun::Begin() {
@@ -371,10 +377,9 @@ void KernelRun::OverBudget() {
   const Misuse misuse{DiagnosticKind::kFaultOfKernel, std::nullopt, std::nullopt, device_};
   const std::shared_lock lock(mmu_.mutex);
   try {
-    const bool has_results = grid_.fruitless_work() < grid_.unfinished_work() / 2;
     RaiseFault(&state_, device_, DriverCode::kLaunchTimeout, misuse, call_id_,
                absl::StrCat("kernel ", kernel_, " is still running after ",
-                            has_results ? absl::StrCat(kBudgetsWithResults, " times ") : "",
+                            IsFruitless() ? "" : absl::StrCat(kBudgetsWithResults, " times "),
                             mmu_.profile.kernel_instruction_budget, " instructions",
                             host_threads_ > 1 ? absl::StrCat(" of each of ", host_threads_,
                                                              " threads of the host")

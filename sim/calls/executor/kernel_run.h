@@ -61,6 +61,9 @@ class KernelRun {
   // Whether it has run, or waited, for longer than the profile allows. `waited`: in this turn no
   // thread got anywhere.
   bool IsOverBudget(bool waited);
+  // The same since its blocks last stored results.
+  bool IsFruitless() const;
+  uint64_t OfEachThread(uint64_t work) const;
   void Fault(const ptx::GridFault& fault);
   void OverBudget();
   void Report(const ptx::AsyncHazard& hazard);

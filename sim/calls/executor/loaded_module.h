@@ -103,6 +103,10 @@ struct LaunchForm {
   std::vector<LaunchEvent> events = {};
 };
 
+// Whether the launch or the kernel says that there are clusters, if of one block: a multiprocessor
+// holds fewer blocks in clusters.
+bool HasClusters(const LoadedKernel& kernel, const LaunchForm& form);
+
 }  // namespace twinmmu
 
 #endif  // TWINMMU_SIM_CALLS_EXECUTOR_LOADED_MODULE_H_

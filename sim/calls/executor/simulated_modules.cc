@@ -208,6 +208,10 @@ absl::StatusOr<std::vector<char>> Pack(const ptx::KernelInfo& kernel,
 
 }  // namespace
 
+bool HasClusters(const LoadedKernel& kernel, const LaunchForm& form) {
+  return form.cluster.has_value() || kernel.info->cluster[0] != 0;
+}
+
 Dim3 BlockOf(const LoadedKernel& kernel, const Dim3& asked) {
   const auto& required = kernel.info->required_threads;
   if (required[0] == 0 || asked.x != 1 || asked.y != 1 || asked.z != 1) return asked;
@@ -455,7 +459,7 @@ absl::Status SimulatedModules::Launch(Stream stream, Kernel kernel, const Launch
   launch.launched = textures_->Now();
   if (form.of_graph) launch.conditions = conditions_;
   launch.cluster = *cluster;
-  launch.explicit_cluster = form.cluster.has_value() || known->info->cluster[0] != 0;
+  launch.explicit_cluster = HasClusters(*known, form);
   const uint64_t call_id = RecordCall(state_, kLaunchCall);
   launch.call_id = call_id;
   if (known->info->uses_heap) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "absl/container/fixed_array.h"
+#include "sim/ptx/matrices/column_sums.h"
 #include "sim/ptx/operations/host_vectors.h"
 
 namespace twinmmu::ptx {
@@ -101,10 +102,10 @@ void MultiplyDoubles(const MatrixProduct& product, const uint64_t* a, const uint
   }
 }
 
-// To the nearest, of numbers: false if there is something else among the sums.
+// To the nearest, of numbers and kColumns columns, which is how many there are: false if there is
+// something else among the sums.
 bool MultiplyNumbers(const MatrixProduct& product, const uint64_t* a, const uint64_t* b,
                      const uint64_t* c, uint64_t* d) {
-  constexpr int kColumns = 8;  // at once, which is how many there are
   double sums[kColumns];
   bool are_numbers = true;
   for (int i = 0; i < product.m; ++i, a += product.k, c += kColumns, d += kColumns) {
@@ -125,10 +126,9 @@ void MultiplyDoublesToNearest(const MatrixProduct& product, const uint64_t* a, c
                               const uint64_t* c, uint64_t* d) {
   static const auto multiply = ForHost<MultiplyNumbers>();
   const size_t k = static_cast<size_t>(product.k);
-  const size_t n = static_cast<size_t>(product.n);
-  absl::FixedArray<uint64_t, 128> rows(n * k);  // of b
-  for (size_t j = 0; j < n; ++j) {
-    for (size_t l = 0; l < k; ++l) rows[l * n + j] = b[j * k + l];
+  absl::FixedArray<uint64_t, 128> rows(k * kColumns);  // of b
+  for (size_t j = 0; j < kColumns; ++j) {
+    for (size_t l = 0; l < k; ++l) rows[l * kColumns + j] = b[j * k + l];
   }
   if (!multiply(product, a, rows.data(), c, d)) {
     MultiplyDoubles<Round::kNearest>(product, a, b, c, d);

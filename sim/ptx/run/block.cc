@@ -44,9 +44,6 @@ void Block::Start(const Dim3& index) {
   std::fill(shared_.begin(), shared_.end(), 0);
   barriers_.fill(Barrier());
   mbarriers_.Clear();
-  copies_.reset();
-  proxy_writes_.reset();
-  unwaited_copies_.reset();
   const Profile& profile = grid_.environment.mmu->profile;
   if (grid_.kernel->bulk_copies &&
       (profile.alias_check || profile.alias_policy != coherence::Policy::kCoherent)) {

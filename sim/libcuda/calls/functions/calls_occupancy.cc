@@ -182,10 +182,6 @@ std::vector<uint64_t> GroupsOf(uint64_t multiprocessors) {
 
 }  // namespace
 
-bool HasClusters(const LoadedKernel& kernel, const LaunchForm& form) {
-  return form.cluster.has_value() || kernel.info->cluster[0] != 0;
-}
-
 // A group has no clusters of more blocks than it has multiprocessors. Source: an H200 with driver
 // 580.159, with clusters of 1 to 17 and 32 blocks of 80 sizes.
 uint64_t ClustersOnDevice(DriverState& driver, const LoadedKernel& kernel, uint64_t blocks,

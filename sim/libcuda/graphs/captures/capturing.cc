@@ -232,6 +232,16 @@ Captured RefuseQuestion(DriverState& driver, const Context& context, CUstream gi
   return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 
+namespace {
+
+// An unsafe call for a stream that is not captured, while others are.
+Captured RefuseBeside(DriverState& driver, const Context& context, CUstream given) {
+  const Captured legacy = RefuseLegacy(driver, context, given);
+  return legacy.has_value() ? legacy : RefuseUnsafe(driver);
+}
+
+}  // namespace
+
 Captured RefuseWaitFor(DriverState& driver, Context& context, CUstream given) {
   if (!driver.captures.MayMatter()) return std::nullopt;
   const Lock lock(driver.graphs->mutex);
@@ -240,8 +250,7 @@ Captured RefuseWaitFor(DriverState& driver, Context& context, CUstream given) {
     stream->capture->valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  const Captured legacy = RefuseLegacy(driver, context, given);
-  return legacy.has_value() ? legacy : RefuseUnsafe(driver);
+  return RefuseBeside(driver, context, given);
 }
 
 Captured RefuseUnsafeCall(DriverState& driver) {
@@ -254,8 +263,7 @@ Captured RefuseUnsafeOn(DriverState& driver, const Context& context, CUstream gi
   if (!driver.captures.MayMatter()) return std::nullopt;
   const Lock lock(driver.graphs->mutex);
   if (driver.captures.Find(NameOf(context, given)) != nullptr) return std::nullopt;
-  const Captured legacy = RefuseLegacy(driver, context, given);
-  return legacy.has_value() ? legacy : RefuseUnsafe(driver);
+  return RefuseBeside(driver, context, given);
 }
 
 Captured RefuseWaitFor(DriverState& driver, CUevent event) {

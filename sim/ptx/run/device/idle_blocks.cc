@@ -1,7 +1,6 @@
 #include "sim/ptx/run/device/idle_blocks.h"
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -20,15 +19,19 @@ bool BlockShape::operator==(const BlockShape& other) const {
          dynamic_shared_bytes == other.dynamic_shared_bytes;
 }
 
+template <typename Is>
+std::unique_ptr<Residents> IdleBlocks::TakeFirst(const Is& is) {
+  const auto found =
+      std::find_if(idle_.begin(), idle_.end(), [&](const auto& idle) { return is(idle->shape); });
+  if (found == idle_.end()) return nullptr;
+  std::unique_ptr<Residents> taken = std::move(*found);
+  idle_.erase(found);
+  return taken;
+}
+
 std::unique_ptr<Residents> IdleBlocks::Take(const BlockShape& shape) {
   const std::lock_guard lock(mutex_);
-  for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
-    if (!((*it)->shape == shape)) continue;
-    std::unique_ptr<Residents> taken = std::move(*it);
-    idle_.erase(std::next(it).base());
-    return taken;
-  }
-  return nullptr;
+  return TakeFirst([&](const BlockShape& other) { return other == shape; });
 }
 
 void IdleBlocks::Give(std::unique_ptr<Residents> residents) {
@@ -40,31 +43,19 @@ void IdleBlocks::Give(std::unique_ptr<Residents> residents) {
   if (kept == 0) return;
   std::unique_ptr<Residents> forgotten;  // beyond the lock
   const std::lock_guard lock(mutex_);
-  const auto is_alike = [&](const std::unique_ptr<Residents>& other) {
-    return other->shape == residents->shape;
-  };
-  auto oldest = std::find_if(idle_.begin(), idle_.end(), is_alike);
-  if (oldest == idle_.end() && idle_.size() == kMostShapes) oldest = idle_.begin();
-  if (oldest != idle_.end()) {
-    forgotten = std::move(*oldest);
-    idle_.erase(oldest);
-  }
+  forgotten = TakeFirst([&](const BlockShape& other) { return other == residents->shape; });
+  if (idle_.size() == kMostShapes) forgotten = TakeFirst([](const BlockShape&) { return true; });
   idle_.push_back(std::move(residents));
 }
 
 // One after the other, so that it needs no memory.
 void IdleBlocks::Forget(const Program* program) {
-  const auto is_of_it = [&](const std::unique_ptr<Residents>& residents) {
-    return residents->shape.program.get() == program;
-  };
-  for (;;) {
-    std::unique_ptr<Residents> forgotten;  // beyond the lock
+  std::unique_ptr<Residents> forgotten;  // beyond the lock
+  do {
+    forgotten.reset();
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(idle_.begin(), idle_.end(), is_of_it);
-    if (found == idle_.end()) return;
-    forgotten = std::move(*found);
-    idle_.erase(found);
-  }
+    forgotten = TakeFirst([&](const BlockShape& of) { return of.program.get() == program; });
+  } while (forgotten != nullptr);
 }
 
 }  // namespace twinmmu::ptx

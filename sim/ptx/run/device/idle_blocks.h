@@ -56,7 +56,11 @@ class IdleBlocks {
   void Forget(const Program* program);
 
  private:
-  mutable std::mutex mutex_;
+  // The first one whose shape `is`; null: none. With the lock.
+  template <typename Is>
+  std::unique_ptr<Residents> TakeFirst(const Is& is);
+
+  std::mutex mutex_;
   std::vector<std::unique_ptr<Residents>> idle_;  // the last one was given last
 };
 
