@@ -133,6 +133,21 @@ TEST_F(DevicesTest, HaveNoLuid) {
   EXPECT_EQ(cuDeviceGetLuid(luid, &nodes, 0), CUDA_ERROR_NOT_SUPPORTED);
 }
 
+// What a machine without that library answers.
+TEST_F(DevicesTest, HaveNoAttributesForNvSciSync) {
+  const Function<CUresult(void*, CUdevice, int)> cuDeviceGetNvSciSyncAttributes(
+      "cuDeviceGetNvSciSyncAttributes");
+  char attributes[8] = {};
+  constexpr int kSignals = 1;
+  constexpr int kSignalsAndWaits = 3;
+  EXPECT_EQ(cuDeviceGetNvSciSyncAttributes(attributes, 0, kSignals), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuDeviceGetNvSciSyncAttributes(attributes, 0, kSignalsAndWaits),
+            CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuDeviceGetNvSciSyncAttributes(attributes, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuDeviceGetNvSciSyncAttributes(attributes, kNoDevice, 0), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(cuDeviceGetNvSciSyncAttributes(nullptr, kNoDevice, 0), CUDA_ERROR_INVALID_HANDLE);
+}
+
 TEST_F(DevicesTest, BusIdIsCutToTheRoomThereIs) {
   const std::string bus_id = BusIdOf(0);
   ASSERT_EQ(bus_id.size(), 12u) << bus_id;

@@ -70,6 +70,13 @@ bool Contexts::Release(Context& primary, bool* last) {
   return true;
 }
 
+bool Contexts::HasGreen(const Context& primary) const {
+  const std::shared_lock lock(mutex_);
+  return std::any_of(known_.begin(), known_.end(), [&](const Context* context) {
+    return context->whole == &primary && context->alive;
+  });
+}
+
 bool Contexts::Reset(Context& primary) {
   const std::unique_lock lock(mutex_);
   primary.flags = primary.primary_flags = 0;

@@ -88,6 +88,8 @@ class Contexts {
   bool Release(Context& primary, bool* last);
   // Kills a primary context, whoever holds it. False: it was not alive.
   bool Reset(Context& primary);
+  // Whether there is a green context of it.
+  bool HasGreen(const Context& primary) const;
 
   Context& Create(DeviceOrdinal device, unsigned int flags);
   // `primary` was retained for it.

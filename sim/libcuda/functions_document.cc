@@ -25,6 +25,7 @@ struct Function {
 // it does the same.
 constexpr const char* kRefusing[] = {
     "cuDeviceGetLuid",
+    "cuDeviceGetNvSciSyncAttributes",
     "cuMemBatchDecompressAsync",
     "cuArrayGetMemoryRequirements",
     "cuMipmappedArrayGetMemoryRequirements",

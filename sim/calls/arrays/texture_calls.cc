@@ -209,10 +209,10 @@ absl::Status TextureCalls::Bind(const char* call, DeviceAddress variable, Device
 absl::StatusOr<uint64_t> TextureCalls::MostLinearElements(DeviceOrdinal device, ArrayFormat format,
                                                           uint32_t channels) const {
   return guard_.Guard(kMostElements, [&]() -> absl::StatusOr<uint64_t> {
-    const absl::Status exists = state_.CheckDevice(kMostElements, device);
-    if (!exists.ok()) return exists;
     const uint64_t element = ElementOf(format, channels);
     if (element == 0) return InvalidValue(kMostElements, "there are no such elements");
+    const absl::Status exists = state_.CheckDevice(kMostElements, device);
+    if (!exists.ok()) return exists;
     return MostElementsOf(element);
   });
 }

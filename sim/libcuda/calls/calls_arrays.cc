@@ -106,12 +106,22 @@ CUresult GetDescriptor(const CallSite& site, const void* result, CUarray array, 
   });
 }
 
+// For questions about an array or a mipmapped array, of which none is INVALID_VALUE.
+template <typename Handle, typename Body>
+CUresult EnterToAskOf(const CallSite& site, Handle handle, const void* result, const Body& body) {
+  if (handle == nullptr) {
+    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
+  }
+  return EnterInAnyContext(site, handle, {result}, body);
+}
+
 // For calls about a mipmapped array: one that exists needs no current context. Source: an H200 with
 // driver 580.159.
 template <typename Body>
 CUresult EnterWithMipmap(const CallSite& site, CUmipmappedArray mipmap, Needed needed,
                          const Body& body) {
   return Enter(site, [&](DriverState& driver) {
+    if (mipmap == nullptr) return ToResult(DriverCode::kInvalidHandle);
     const uint64_t id = ToNumber(mipmap);
     std::optional<DeviceOrdinal> device = driver.simulator->DeviceOfMipmappedArray(id);
     if (!device.has_value()) {
@@ -120,7 +130,7 @@ CUresult EnterWithMipmap(const CallSite& site, CUmipmappedArray mipmap, Needed n
       if (usable != DriverCode::kSuccess) return ToResult(usable);
       device = context->device;
     }
-    const CUresult fault = mipmap == nullptr ? CUDA_SUCCESS : FaultOf(site, driver);
+    const CUresult fault = FaultOf(site, driver);
     if (fault != CUDA_SUCCESS) return fault;
     const DriverCode code = CheckNeeded(site, needed);
     if (code != DriverCode::kSuccess) return ToResult(code);
@@ -168,14 +178,14 @@ TWINMMU_ALIAS(cuArrayGetDescriptor, cuArrayGetDescriptor_v2);
 // planes. None of either is simulated.
 extern "C" CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
                                                  CUarray array, CUdevice) {
-  return EnterInAnyContext(TWINMMU_HERE, array, {requirements},
-                           [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+  return EnterToAskOf(TWINMMU_HERE, array, requirements,
+                      [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
 }
 
 extern "C" CUresult cuMipmappedArrayGetMemoryRequirements(
     CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUmipmappedArray mipmap, CUdevice) {
-  return EnterInAnyContext(TWINMMU_HERE, mipmap, {requirements},
-                           [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+  return EnterToAskOf(TWINMMU_HERE, mipmap, requirements,
+                      [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
 }
 
 extern "C" CUresult cuArrayGetPlane(CUarray* plane, CUarray array, unsigned int) {
@@ -196,8 +206,7 @@ extern "C" CUresult cuArrayDestroy(CUarray array) {
 
 extern "C" CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                CUarray array) {
-  const Needed needed = {properties};
-  return EnterInAnyContext(TWINMMU_HERE, array, needed, [&](DriverState& driver, Context& context) {
+  return EnterToAskOf(TWINMMU_HERE, array, properties, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<SparseProperties> found =
         ArraysOf(driver).GetArraySparseProperties(ArrayOf(driver, context, array));
     if (found.ok()) *properties = ToAbi(*found);
@@ -224,8 +233,7 @@ extern "C" CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap,
 
 extern "C" CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
   return EnterWithMipmap(TWINMMU_HERE, mipmap, {}, [&](DriverState& driver, MipmappedArray whole) {
-    const Captured unsafe = mipmap != nullptr ? RefuseUnsafeCall(driver) : std::nullopt;
-    if (unsafe.has_value()) return *unsafe;
+    if (const Captured unsafe = RefuseUnsafeCall(driver)) return *unsafe;
     const absl::Status destroyed = ArraysOf(driver).DestroyMipmappedArray(whole);
     if (destroyed.ok() && driver.arrays.mipmaps.Remove(whole.value())) {
       driver.report.RemoveObject(ObjectKind::kMipmappedArray, whole.value());
@@ -244,21 +252,21 @@ extern "C" CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray mi
 
 extern "C" CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES* properties,
                                                         CUmipmappedArray mipmap) {
-  const Needed needed = {properties};
-  return EnterInAnyContext(
-      TWINMMU_HERE, mipmap, needed, [&](DriverState& driver, Context& context) {
-        const absl::StatusOr<SparseProperties> found =
-            ArraysOf(driver).GetMipmappedArraySparseProperties(MipmapOf(driver, context, mipmap));
-        if (found.ok()) *properties = ToAbi(*found);
-        return ToResult(found.status());
-      });
+  return EnterToAskOf(TWINMMU_HERE, mipmap, properties, [&](DriverState& driver, Context& context) {
+    const absl::StatusOr<SparseProperties> found =
+        ArraysOf(driver).GetMipmappedArraySparseProperties(MipmapOf(driver, context, mipmap));
+    if (found.ok()) *properties = ToAbi(*found);
+    return ToResult(found.status());
+  });
 }
 
 extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
+  if (count == 0 || list == nullptr) {  // without a context, too
+    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
+  }
   return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
-    if (count == 0 || count > kMaxOperations) return ToResult(DriverCode::kInvalidValue);
-    if (list == nullptr) return ToResult(NullPointer(site));
+    if (count > kMaxOperations) return ToResult(DriverCode::kInvalidValue);
     std::vector<TileOperation> operations;
     for (unsigned int i = 0; i < count; ++i) {
       if (!IsWellFormed(list[i])) return ToResult(DriverCode::kInvalidValue);

@@ -26,6 +26,8 @@ void Tell(size_t* fail_index, size_t failed) {
 // Whether copies go to the legacy stream.
 enum class Legacy { kRefused, kAllowed };
 
+constexpr char kIsLegacy[] = "the stream is the legacy default stream";
+
 bool IsRefused(CUstream stream, Legacy legacy) {
   return legacy == Legacy::kRefused && ToNumber(stream) <= kLegacyStream;
 }
@@ -101,18 +103,23 @@ const char* WhatIsWrong(const Batch& batch) {
 CUresult Copy(const CallSite& site, Legacy legacy, const Batch& batch, size_t* fail_index,
               CUstream stream) {
   const Needed needed = {batch.to, batch.from, batch.sizes, batch.attributes, batch.first};
-  if (ContextStack().empty() && legacy == Legacy::kRefused) {  // as on an H200
+  // As on an H200.
+  const bool needs_none = IsRefused(stream, legacy);
+  if (legacy == Legacy::kRefused && (ContextStack().empty() || needs_none)) {
+    const DiagnosticKind why =
+        needs_none ? DiagnosticKind::kImpossibleCopy : DiagnosticKind::kNoCurrentContext;
     return Enter(site, needed, [&](DriverState&) {
-      return Misused(site, DiagnosticKind::kNoCurrentContext, DriverCode::kInvalidValue);
+      return Misused(site, why, DriverCode::kInvalidValue,
+                     needs_none ? kIsLegacy : absl::string_view());
     });
   }
-  return EnterInAnyContext(site, needed, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);
-    const bool is_refused = IsRefused(stream, legacy);
     const CUresult fault = FaultOf(site, driver);
-    if (!is_refused && fault != CUDA_SUCCESS) return fault;
-    const char* const wrong =
-        is_refused ? "the stream is the legacy default stream" : WhatIsWrong(batch);
+    if (fault != CUDA_SUCCESS) return fault;
+    const DriverCode there = CheckNeeded(site, needed);
+    if (there != DriverCode::kSuccess) return ToResult(there);
+    const char* const wrong = WhatIsWrong(batch);
     if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
     size_t of = 0;  // the attributes of copy i
     return CopyBatch(site, driver, context, stream, batch.count, Before::kIsCopied, fail_index,
@@ -187,14 +194,18 @@ const char* ToBox(DriverState& driver, const Context& context, const CUDA_MEMCPY
 CUresult Copy3D(const CallSite& site, Legacy legacy, size_t count,
                 const CUDA_MEMCPY3D_BATCH_OP* copies, size_t* fail_index, unsigned long long flags,
                 CUstream stream) {
+  if (IsRefused(stream, legacy)) {  // whatever the context
+    return Enter(site, {copies}, [&](DriverState&) {
+      Tell(fail_index, SIZE_MAX);
+      return Misused(site, DiagnosticKind::kImpossibleCopy, DriverCode::kInvalidValue, kIsLegacy);
+    });
+  }
   const NamedObject named = NamedObject::OfCopy(stream);
   return EnterInContext(site, named, {copies}, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);
-    const char* const wrong = IsRefused(stream, legacy) ? "the stream is the legacy default stream"
-                              : count == 0 || count > kMaxCopies
-                                  ? "there is no such number of copies"
-                              : flags != 0 ? "there are no such flags"
-                                           : nullptr;
+    const char* const wrong = count == 0 || count > kMaxCopies ? "there is no such number of copies"
+                              : flags != 0                     ? "there are no such flags"
+                                                               : nullptr;
     if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
     return CopyBatch(
         site, driver, context, stream, count, Before::kIsNot, fail_index,
@@ -260,15 +271,21 @@ TWINMMU_OF_THREAD(cuMemcpy3DWithAttributesAsync_ptsz, cuMemcpy3DWithAttributesAs
 
 // An engine that the H100 does not have, nor any profile here. A machine of the program's own may
 // say that it has one, which is not simulated.
-extern "C" CUresult cuMemBatchDecompressAsync() {
+extern "C" CUresult cuMemBatchDecompressAsync(void* /*pieces*/, size_t /*count*/,
+                                              unsigned int /*flags*/, size_t* /*fail_index*/,
+                                              CUstream stream) {
   constexpr auto kAlgorithms = static_cast<DeviceAttribute>(136);
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+  return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
+    if (ToNumber(stream) <= kLegacyStream) CheckUncaptured(driver, context, stream);
     const auto algorithms = driver.vmm.GetDeviceAttribute(kAlgorithms, context.device);
     const bool has_engine = algorithms.ok() && *algorithms != 0;
     return has_engine ? NotSimulated(site, "engines that decompress") : DriverCode::kNotSupported;
   });
 }
-TWINMMU_ALIAS(cuMemBatchDecompressAsync_ptsz, cuMemBatchDecompressAsync);
+TWINMMU_OF_THREAD(cuMemBatchDecompressAsync_ptsz, cuMemBatchDecompressAsync,
+                  (void* pieces, size_t count, unsigned int flags, size_t* fail_index,
+                   CUstream stream),
+                  pieces, count, flags, fail_index, OfThread(stream))
 
 }  // namespace twinmmu::libcuda

@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kTextSize = 1024;
 constexpr uint64_t kAllContexts = 0;  // the id of no context
+constexpr uint64_t kAnyContext = 1;
 
 // CUcoredumpSettings from 1 on.
 struct Setting {
@@ -120,8 +121,12 @@ DriverCode Write(DriverState& driver, uint64_t context, int number, const void* 
 }  // namespace
 
 extern "C" CUresult cuCoredumpGetAttribute(int setting, void* value, size_t* size) {
-  return EnterInContext(TWINMMU_HERE, {size}, [&](DriverState&, Context& context) {
-    return Read(context.id, setting, value, size);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {size}, [&](DriverState& driver) {
+    const bool is_one = FindSetting(setting, kAnyContext) != nullptr;
+    if (!is_one) return ToResult(DriverCode::kInvalidValue);  // without a context, too
+    return InCurrentContext(
+        site, driver, [&](Context& context) { return Read(context.id, setting, value, size); });
   });
 }
 extern "C" CUresult cuCoredumpGetAttributeGlobal(int setting, void* value, size_t* size) {
@@ -129,8 +134,13 @@ extern "C" CUresult cuCoredumpGetAttributeGlobal(int setting, void* value, size_
                [&](DriverState&) { return Read(kAllContexts, setting, value, size); });
 }
 extern "C" CUresult cuCoredumpSetAttribute(int setting, void* value, size_t* size) {
-  return EnterInContext(TWINMMU_HERE, {size}, [&](DriverState& driver, Context& context) {
-    return Write(driver, context.id, setting, value, size);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {size}, [&](DriverState& driver) {
+    const bool is_one = FindSetting(setting, kAnyContext) != nullptr;
+    if (!is_one) return ToResult(DriverCode::kInvalidValue);
+    return InCurrentContext(site, driver, [&](Context& context) {
+      return Write(driver, context.id, setting, value, size);
+    });
   });
 }
 extern "C" CUresult cuCoredumpSetAttributeGlobal(int setting, void* value, size_t* size) {

@@ -79,7 +79,9 @@ extern "C" CUresult cuDeviceGetCount(int* count) {
 extern "C" CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](DriverState& driver) {
-    if (name == nullptr || len <= 0) return ToResult(NullPointer(site));
+    if (name == nullptr) return ToResult(NullPointer(site));
+    if (!Exists(driver, dev)) return ToResult(DriverCode::kInvalidDevice);
+    if (len <= 0) return ToResult(DriverCode::kInvalidValue);
     const absl::StatusOr<std::string> text = driver.vmm.GetDeviceName(DeviceOrdinal(dev));
     if (text.ok()) CopyText(NameOf(*text), name, len);
     return ToResult(text.status());
@@ -97,8 +99,22 @@ extern "C" CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
 TWINMMU_ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2);
 
 // A name of devices on Windows.
-extern "C" CUresult cuDeviceGetLuid(char*, unsigned int*, CUdevice) {
-  return Enter(TWINMMU_HERE, [](DriverState&) { return DriverCode::kNotSupported; });
+extern "C" CUresult cuDeviceGetLuid(char* luid, unsigned int* nodes, CUdevice dev) {
+  return Enter(TWINMMU_HERE, {luid, nodes}, [&](DriverState& driver) {
+    return Exists(driver, dev) ? DriverCode::kNotSupported : DriverCode::kInvalidDevice;
+  });
+}
+
+// For a library of other machines (NvSciSync), which is not there.
+extern "C" CUresult cuDeviceGetNvSciSyncAttributes(void* attributes, CUdevice dev, int flags) {
+  constexpr int kSignals = 1;
+  constexpr int kWaits = 2;
+  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    if (attributes == nullptr) return DriverCode::kInvalidHandle;
+    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    const bool is_known = flags == kSignals || flags == kWaits || flags == (kSignals | kWaits);
+    return is_known ? DriverCode::kNotSupported : DriverCode::kInvalidValue;
+  });
 }
 
 extern "C" CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {
@@ -147,8 +163,9 @@ extern "C" CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice dev) {
 extern "C" CUresult cuDeviceGetPCIBusId(char* text, int len, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](DriverState& driver) {
-    if (text == nullptr || len <= 0) return NullPointer(site);
+    if (text == nullptr) return NullPointer(site);
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (len <= 0) return DriverCode::kInvalidValue;
     const std::string bus_id = InWords(PciAddressOf(driver.simulator->profile(), dev));
     CopyText(bus_id, text, len);
     const bool fits = bus_id.size() < static_cast<size_t>(len);

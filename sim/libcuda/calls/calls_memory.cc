@@ -81,6 +81,8 @@ extern "C" CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUd
   const CallSite site = TWINMMU_HERE;
   if (base != nullptr) *base = 0;  // stays, if it fails
   if (size != nullptr) *size = 0;
+  // Nothing is asked, not even for a driver that was begun.
+  if (base == nullptr && size == nullptr) return EnterAlways(site, [] { return CUDA_SUCCESS; });
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     return Give(driver.vmm.GetAddressRange(context.device, DeviceAddress(ptr)), base, size);
   });
@@ -177,7 +179,10 @@ TWINMMU_ALIAS(cuMemHostRegister, cuMemHostRegister_v2);
 extern "C" CUresult cuMemHostUnregister(void* memory) {
   const CallSite site = TWINMMU_HERE;
   if (memory == nullptr) {
-    return EnterInContext(site, [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+    return Enter(site, [&](DriverState& driver) {
+      if (ContextStack().empty()) return ToResult(DriverCode::kInvalidValue);
+      return InCurrentContext(site, driver, [](Context&) { return DriverCode::kInvalidValue; });
+    });
   }
   return EnterFree(site, ObjectKind::kRegisteredMemory, ToNumber(memory), [&](DriverState& driver) {
     return driver.simulator->linear().UnregisterHost(memory);
@@ -200,7 +205,8 @@ extern "C" CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* ptr, void* memory,
 TWINMMU_ALIAS(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2);
 
 extern "C" CUresult cuMemHostGetFlags(unsigned int* flags, void* memory) {
-  return EnterInContext(TWINMMU_HERE, {flags}, [&](DriverState& driver, Context&) {
+  const NamedObject none = NamedObject::NullFirst({});
+  return EnterInContext(TWINMMU_HERE, none, {flags}, [&](DriverState& driver, Context&) {
     const auto found = driver.simulator->linear().Find(DeviceAddress(ToNumber(memory)));
     if (!found.ok()) return ToResult(found.status());
     const bool of_managed_pool = found->managed() && found->of_pool();

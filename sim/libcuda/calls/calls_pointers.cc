@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "sim/libcuda/calls/capturing.h"
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
@@ -155,6 +156,8 @@ extern "C" CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attrib
 extern "C" CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                           CUdeviceptr ptr) {
   return Enter(TWINMMU_HERE, {value}, [&](DriverState& driver) {
+    const Captured unsafe = driver.captures.MayMatter() ? RefuseUnsafeCall(driver) : std::nullopt;
+    if (unsafe.has_value()) return *unsafe;
     const DeviceAddress address(ptr);
     const absl::Status mapped = CheckMapped(driver, address);
     if (!mapped.ok()) return ToResult(mapped);

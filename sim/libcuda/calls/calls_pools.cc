@@ -40,14 +40,25 @@ bool Exists(DriverState& driver, CUdevice device) {
   return count.ok() && device >= 0 && device < *count;
 }
 
+// What is null counts after all that is wrong with the stream.
+CUresult RefuseNull(const CallSite& site, DriverState& driver, const Context& context,
+                    CUstream stream) {
+  CheckUncaptured(driver, context, stream);
+  const CUresult fault = FaultOf(site, driver);
+  return fault == CUDA_SUCCESS ? ToResult(NullPointer(site)) : fault;
+}
+
 // Runs body(driver, stream). `capture(driver, context)`: what happens instead where the stream is
 // captured.
 template <typename Capture, typename Body>
 CUresult EnterOnStream(const CallSite& site, Needed needed, CUstream stream, const Capture& capture,
                        const Body& body) {
-  return EnterInAnyContext(site, stream, needed, [&](DriverState& driver, Context& context) {
+  return EnterInAnyContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     const Captured unsafe = RefuseUnsafeOn(driver, context, stream);
     if (unsafe.has_value()) return *unsafe;
+    for (const void* const pointer : needed) {
+      if (pointer == nullptr) return RefuseNull(site, driver, context, stream);
+    }
     const Captured captured = capture(driver, context);
     if (captured.has_value()) return *captured;
     return ToResult(body(driver, WorkOf(driver, context, stream)));
@@ -134,7 +145,8 @@ extern "C" CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream stream) {
     return CaptureFree(site, driver, context, ptr, stream);
   };
   return EnterOnStream(site, {}, stream, capture, [&](DriverState& driver, Stream on) {
-    return FreeOnStream(driver, on, DeviceAddress(ptr));
+    const CUresult fault = ptr == 0 ? FaultOf(site, driver) : CUDA_SUCCESS;
+    return fault == CUDA_SUCCESS ? ToResult(FreeOnStream(driver, on, DeviceAddress(ptr))) : fault;
   });
 }
 TWINMMU_OF_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync, (CUdeviceptr ptr, CUstream stream), ptr,
@@ -228,8 +240,9 @@ CUresult GivePool(const absl::StatusOr<uint64_t>& found, CUmemoryPool* pool) {
 
 extern "C" CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {pool}, [&](DriverState& driver) {
+  return Enter(site, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return ToResult(DriverCode::kInvalidDevice);
+    if (pool == nullptr) return ToResult(NullPointer(site));
     return GivePool(driver.simulator->pools().DefaultPool(site.name(), PlaceOf(dev)), pool);
   });
 }

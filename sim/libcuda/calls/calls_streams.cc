@@ -26,7 +26,8 @@ namespace {
 constexpr uint64_t kDeadStream = uint64_t{1} << 60;
 
 CUresult CreateStream(const CallSite& site, CUstream* stream, unsigned int flags, int priority) {
-  return EnterInAnyContext(site, {stream}, [&](DriverState& driver, Context& context) {
+  const NamedObject none = NamedObject::NullFirst({});
+  return EnterInAnyContext(site, none, {stream}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOf(site, driver);
     const bool is_valid = (flags & ~cuda_abi::CU_STREAM_NON_BLOCKING) == 0;
     if (is_valid && fault != CUDA_SUCCESS) {
@@ -58,7 +59,8 @@ DriverCode FindStream(DriverState& driver, Context& context, CUstream stream,
 template <typename Refuse, typename Answer>
 CUresult AskStream(const CallSite& site, CUstream stream, const void* result, const Refuse& refuse,
                    const Answer& answer) {
-  return EnterInContext(site, stream, {result}, [&](DriverState& driver, Context& context) {
+  const NamedObject named = NamedObject::NullFirst(stream);
+  return EnterInContext(site, named, {result}, [&](DriverState& driver, Context& context) {
     StreamRecord record;
     const DriverCode known = FindStream(driver, context, stream, &record);
     if (known != DriverCode::kSuccess) return ToResult(known);
@@ -288,8 +290,10 @@ TWINMMU_OF_THREAD(cuStreamSynchronize_ptsz, cuStreamSynchronize, (CUstream strea
 template <typename Capture, typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
                    const Capture& capture, bool always, const Run& run) {
+  if (flags != 0) {  // without a context, too
+    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
+  }
   return EnterInAnyContext(site, stream, {function}, [&](DriverState& driver, Context& context) {
-    if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const CUresult fault = FaultOn(site, driver, stream);
     if (fault != CUDA_SUCCESS) return fault;
     const Captured captured = capture(driver, context);
@@ -354,7 +358,7 @@ extern "C" CUresult cuEventCreate(CUevent* event, unsigned int flags) {
 }
 
 extern "C" CUresult cuEventDestroy_v2(CUevent event) {
-  return EnterInContext(TWINMMU_HERE, event, {}, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(TWINMMU_HERE, event, {}, [&](DriverState& driver, Context& context) {
     const absl::Status destroyed = driver.executor.DestroyEvent(EventOf(driver, context, event));
     if (destroyed.ok()) {
       ForgetCaptured(driver, event);
@@ -376,6 +380,7 @@ extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsig
   const CallSite site = TWINMMU_HERE;
   if (flags == 0) return RecordOn(site, event, stream);
   return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
+    if (event == nullptr) CheckUncaptured(driver, context, stream);
     if (!FindEvent(site, driver, event).has_value()) {
       return ToResult(DriverCode::kInvalidHandle);
     }
@@ -414,7 +419,9 @@ extern "C" CUresult cuEventSynchronize(CUevent event) {
 // The time between the calls that recorded them.
 extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInContext(site, start, {}, [&](DriverState& driver, Context& context) {
+  // Of none INVALID_HANDLE, after a fault, too.
+  const CUevent named = milliseconds != nullptr ? start : nullptr;
+  return EnterWithHandle(site, named, {}, [&](DriverState& driver, Context& context) {
     for (const CUevent event : {start, end}) {
       const Captured refused = RefuseTimeOf(driver, event);
       if (refused.has_value()) return *refused;

@@ -206,7 +206,18 @@ extern "C" CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* ha
 extern "C" CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr dptr, size_t size,
                                                   CUmemRangeHandleType handleType,
                                                   unsigned long long flags) {
-  return EnterInContext(TWINMMU_HERE, {handle}, [&](DriverState& driver, Context& context) {
+  constexpr uint64_t kPage = 4096;
+  const bool can_be =
+      handle != nullptr &&
+      static_cast<RangeHandleType>(handleType) == RangeHandleType::kDmaBufFileDescriptor &&
+      size != 0 && (dptr | size) % kPage == 0;
+  const CallSite site = TWINMMU_HERE;
+  if (!can_be && !HasCurrentContext()) {
+    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
+  }
+  return EnterInAnyContext(site, {handle}, [&](DriverState& driver, Context& context) {
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return can_be ? fault : ToResult(DriverCode::kInvalidValue);
     const absl::StatusOr<int> descriptor = driver.vmm.GetHandleForAddressRange(
         context.device, RangeOf(dptr, size), static_cast<RangeHandleType>(handleType), flags);
     if (!descriptor.ok()) return ToResult(descriptor.status());

@@ -62,6 +62,10 @@ void HoldWhileLocked(const CallSite& site) {
 
 }  // namespace
 
+bool HasCurrentContext() {
+  return !ContextStack().empty() && IsUsable(ContextStack().back().context);
+}
+
 DriverCode AdmitInHostFunction(const CallSite& site) {
   if (host_function_context == nullptr || MayBeCalledByHostFunctions(site.name())) {
     return DriverCode::kSuccess;
@@ -191,9 +195,9 @@ DriverCode Admit(const CallSite& site, const NamedObject& named, DriverState** d
 
 // Whether the current context of the thread counts for a call that names an object.
 bool HasContextFor(const NamedObject& named) {
-  if (named.is_none()) return true;
+  if (named.is_none() && !named.is_null_first()) return true;
   if (host_function_context != nullptr || ContextStack().empty()) return false;
-  return named.is_of_copy() || IsUsable(ContextStack().back().context);
+  return named.is_of_copy() || HasCurrentContext();
 }
 
 // There is no object with that handle that has a context, nor has the thread one.
@@ -220,6 +224,7 @@ DriverCode FindContext(const CallSite& site, const DriverState& driver, const Na
   if (ABSL_PREDICT_TRUE(HasContextFor(named))) return CurrentContext(site, context);
   const DriverCode code = CheckNeeded(site, needed);
   if (code != DriverCode::kSuccess) return code;
+  if (named.is_none()) return CurrentContext(site, context);
   const bool in_function = host_function_context != nullptr;
   *context = named.FindContext(driver);
   if (IsUsable(*context)) return DriverCode::kSuccess;
@@ -297,8 +302,10 @@ CUresult RunInContext(const CallSite& site, const NamedObject& named, Needed nee
                       absl::FunctionRef<CUresult(DriverState&, Context&)> body) {
   return RunIn(site, named, needed, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOf(site, driver);
-    if (ABSL_PREDICT_FALSE(fault != cuda_abi::CUDA_SUCCESS)) return fault;
+    const bool counts = ABSL_PREDICT_FALSE(fault != cuda_abi::CUDA_SUCCESS);
+    if (counts && !named.is_null_first()) return fault;
     const DriverCode code = CheckNeeded(site, needed);
+    if (counts && code == DriverCode::kSuccess) return fault;
     return code == DriverCode::kSuccess ? body(driver, context) : ToResult(code);
   });
 }

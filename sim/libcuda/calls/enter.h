@@ -80,6 +80,8 @@ DriverCode CheckNeeded(const CallSite& site, Needed needed);
 std::optional<EventRecord> FindEvent(const CallSite& site, DriverState& driver,
                                      cuda_abi::CUevent event);
 
+// Whether the calling thread has a current context that is alive; nothing is reported.
+bool HasCurrentContext();
 // The calling thread's current context; why there is none that can be used, if so.
 DriverCode CurrentContext(const CallSite& site, Context** context);
 
@@ -173,6 +175,17 @@ CUresult EnterInAnyContext(const CallSite& site, const NamedObject& named, Neede
 template <typename Body>
 CUresult EnterInAnyContext(const CallSite& site, Needed needed, const Body& body) {
   return EnterInAnyContext(site, NamedObject(), needed, body);
+}
+
+// For calls that have looked at something else first: body(context), if there is a current context,
+// and no fault.
+template <typename Body>
+CUresult InCurrentContext(const CallSite& site, DriverState& driver, const Body& body) {
+  Context* context = nullptr;
+  const DriverCode current = CurrentContext(site, &context);
+  if (current != DriverCode::kSuccess) return ToResult(current);
+  const CUresult fault = FaultOf(site, driver);
+  return fault == cuda_abi::CUDA_SUCCESS ? ToResult(body(*context)) : fault;
 }
 
 // For calls that name an object, of which null is INVALID_HANDLE, after a fault, too, and before

@@ -117,6 +117,8 @@ CUresult MakeWork(const CallSite& site, DriverState& driver, const CUgraphNodePa
 }
 
 CUresult AddGeneric(const CallSite& site, const NewNode& node, CUgraphNodeParams* params) {
+  const bool is_kernel = params != nullptr && params->type == CU_GRAPH_NODE_TYPE_KERNEL;
+  if (is_kernel && !NamesKernel(params->kernel)) return RefuseNoKernel(site);
   CUdeviceptr address = 0;
   CUgraph* bodies = nullptr;
   const CUresult added = AddNode(site, node, params, [&](DriverState& driver, GraphWork* work) {

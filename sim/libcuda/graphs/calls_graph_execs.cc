@@ -103,46 +103,44 @@ void NoteAllocations(Graph& graph) {
 
 CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uint64_t flags,
                      bool may_upload, Instantiated* done) {
-  return EnterGraph(site, graph, {exec}, [&](DriverState& driver, Graphs& graphs, Graph& found) {
-    if (graphs.IsChild(graph)) return kNotSupported;
-    Context* context = nullptr;
-    const DriverCode current = CurrentContext(site, &context);
-    if (current != DriverCode::kSuccess) return ToResult(current);
-    if (!AreValidFlags(flags, may_upload)) {
-      done->result = CUDA_GRAPH_INSTANTIATE_ERROR;
-      return kInvalidValue;
-    }
-    const CUresult fault = FaultOf(site, driver);
-    if (fault != CUDA_SUCCESS) return fault;
-    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
-      done->error_node = FindHostWork(found);
-      if (done->error_node != 0) {
-        done->result = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
-        return kInvalidValue;
-      }
-    }
-    CUresult possible = Check(site, driver, found, done);
-    if (possible == CUDA_SUCCESS) {
-      possible = CheckConditions(found, &done->result, &done->error_node);
-    }
-    if (possible != CUDA_SUCCESS) return possible;
-    const bool of_memory = HasMemoryNodes(found);
-    if (of_memory && graphs.HasExecOf(found.id(), HasMemoryNodes)) return kNotSupported;
-    if (HasConditions(found) && graphs.HasCopyOf(found.id())) return kNotSupported;
-    std::shared_ptr<Graph> executable = found.Copy([](GraphId same) { return same; });
-    executable->ForEachGraph([&](Graph& each) {
-      for (const auto& [node, made] : each.nodes()) NoteStack(driver, each.Find(node));
-    });
-    const GraphId id =
-        graphs.Add(GraphExec{flags & kToldFlags, std::move(executable), 0, {}, {}, {}});
-    absl::Cleanup undo = [&] { graphs.Remove(HandleOf<CUgraphExec>(id)); };
-    graphs.ShareHeld(found, id);
-    std::move(undo).Cancel();
-    NoteLocalMemory(driver, found);
-    if (of_memory) NoteAllocations(found);
-    *exec = HandleOf<CUgraphExec>(id);
-    return CUDA_SUCCESS;
-  });
+  return EnterGraphInContext(
+      site, graph, {exec}, [&](DriverState& driver, Graphs& graphs, Graph& found) {
+        if (graphs.IsChild(graph)) return kNotSupported;
+        if (!AreValidFlags(flags, may_upload)) {
+          done->result = CUDA_GRAPH_INSTANTIATE_ERROR;
+          return kInvalidValue;
+        }
+        const CUresult fault = FaultOf(site, driver);
+        if (fault != CUDA_SUCCESS) return fault;
+        if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
+          done->error_node = FindHostWork(found);
+          if (done->error_node != 0) {
+            done->result = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+            return kInvalidValue;
+          }
+        }
+        CUresult possible = Check(site, driver, found, done);
+        if (possible == CUDA_SUCCESS) {
+          possible = CheckConditions(found, &done->result, &done->error_node);
+        }
+        if (possible != CUDA_SUCCESS) return possible;
+        const bool of_memory = HasMemoryNodes(found);
+        if (of_memory && graphs.HasExecOf(found.id(), HasMemoryNodes)) return kNotSupported;
+        if (HasConditions(found) && graphs.HasCopyOf(found.id())) return kNotSupported;
+        std::shared_ptr<Graph> executable = found.Copy([](GraphId same) { return same; });
+        executable->ForEachGraph([&](Graph& each) {
+          for (const auto& [node, made] : each.nodes()) NoteStack(driver, each.Find(node));
+        });
+        const GraphId id =
+            graphs.Add(GraphExec{flags & kToldFlags, std::move(executable), 0, {}, {}, {}});
+        absl::Cleanup undo = [&] { graphs.Remove(HandleOf<CUgraphExec>(id)); };
+        graphs.ShareHeld(found, id);
+        std::move(undo).Cancel();
+        NoteLocalMemory(driver, found);
+        if (of_memory) NoteAllocations(found);
+        *exec = HandleOf<CUgraphExec>(id);
+        return CUDA_SUCCESS;
+      });
 }
 
 // The form of CUDA 10 to 11.
@@ -290,7 +288,8 @@ extern "C" CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph grap
                                                  CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
   const CallSite site = TWINMMU_HERE;
   if (params == nullptr) {
-    return EnterGraphs(site, {}, [&](DriverState&, Graphs&) { return NullPointer(site); });
+    // Before all else, captures and cuInit among them.
+    return EnterAlways(site, [&] { return NullPointer(site); });
   }
   Instantiated done;
   const CUresult result = Instantiate(site, exec, graph, params->flags, true, &done);

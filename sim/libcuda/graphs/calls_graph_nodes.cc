@@ -20,29 +20,41 @@ bool HasDependencies(const Graph& graph, const NewNode& node) {
                      [&](CUgraphNode each) { return graph.Find(IdOf(each)) != nullptr; });
 }
 
+namespace {
+
+CUresult AddTo(const CallSite& site, DriverState& driver, Graphs& graphs, Graph& graph,
+               const NewNode& node, absl::FunctionRef<CUresult(DriverState&, GraphWork*)> make) {
+  GraphWork work = EmptyWork();
+  const CUresult made = make(driver, &work);
+  if (made != CUDA_SUCCESS) {
+    // An H200 with driver 580.159 looks at these before a fault, if the node does operations on
+    // memory, not for kernels, copies and fills; and before what a child may not be.
+    const bool looks = std::holds_alternative<BatchWork>(work) && made == FaultOf(site, driver);
+    const bool is_child = std::holds_alternative<ChildWork>(work) && made == kNotSupported;
+    return (looks || is_child) && !HasDependencies(graph, node) ? kInvalidValue : made;
+  }
+  std::vector<GraphLink> dependencies;
+  const CUresult found =
+      FindDependencies(graph, work, node.dependencies, node.data, node.count, &dependencies);
+  if (found != CUDA_SUCCESS) return found;
+  std::vector<RememberedMemory> memory = MemoryOf(site, driver, work);
+  const GraphId id = graphs.AddNode(graph, std::move(work), std::move(memory), dependencies);
+  *node.node = HandleOf<CUgraphNode>(id);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
 CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,
                  absl::FunctionRef<CUresult(DriverState&, GraphWork*)> make) {
-  return EnterGraph(
-      site, node.graph, {node.node, params},
-      [&](DriverState& driver, Graphs& graphs, Graph& graph) {
-        GraphWork work = EmptyWork();
-        const CUresult made = make(driver, &work);
-        if (made != CUDA_SUCCESS) {
-          // An H200 with driver 580.159 looks at these before a fault, if the node does operations
-          // on memory; not for kernels, copies and fills.
-          const bool looks =
-              std::holds_alternative<BatchWork>(work) && made == FaultOf(site, driver);
-          return looks && !HasDependencies(graph, node) ? kInvalidValue : made;
-        }
-        std::vector<GraphLink> dependencies;
-        const CUresult found =
-            FindDependencies(graph, work, node.dependencies, node.data, node.count, &dependencies);
-        if (found != CUDA_SUCCESS) return found;
-        std::vector<RememberedMemory> memory = MemoryOf(site, driver, work);
-        const GraphId id = graphs.AddNode(graph, std::move(work), std::move(memory), dependencies);
-        *node.node = HandleOf<CUgraphNode>(id);
-        return CUDA_SUCCESS;
-      });
+  return EnterGraphs(site, {}, [&](DriverState& driver, Graphs& graphs) {
+    const CUresult fault = node.context != nullptr ? FaultOf(site, driver) : CUDA_SUCCESS;
+    if (fault != CUDA_SUCCESS) return fault;
+    const DriverCode there = CheckNeeded(site, {node.node, params});
+    if (there != DriverCode::kSuccess) return ToResult(there);
+    const std::shared_ptr<Graph> graph = graphs.Find(node.graph);
+    return graph == nullptr ? NoSuchGraph() : AddTo(site, driver, graphs, *graph, node, make);
+  });
 }
 
 CUresult MakeChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork* made) {
@@ -68,10 +80,19 @@ CUresult MoveChild(DriverState& driver, CUgraph graph, CUgraph parent, ChildWork
   return CUDA_SUCCESS;
 }
 
+bool NamesKernel(const CUDA_KERNEL_NODE_PARAMS& params) {
+  return params.func != nullptr || params.kern != nullptr;
+}
+
+CUresult RefuseNoKernel(const CallSite& site) {
+  return Enter(site, [](DriverState&) { return DriverCode::kInvalidHandle; });
+}
+
 namespace {
 
 CUresult AddKernel(const CallSite& site, const NewNode& node, const void* params,
                    const CUDA_KERNEL_NODE_PARAMS& given) {
+  if (params != nullptr && !NamesKernel(given)) return RefuseNoKernel(site);
   return AddNode(site, node, params, [&](DriverState& driver, GraphWork* work) {
     return MakeKernel(site, driver, given, &work->emplace<KernelWork>());
   });
@@ -97,7 +118,7 @@ extern "C" CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
                                          const CUgraphNode* dependencies, size_t count,
                                          const CUDA_MEMCPY3D* copy, CUcontext context) {
   const CallSite site = TWINMMU_HERE;
-  return AddNode(site, {node, graph, dependencies, nullptr, count}, copy,
+  return AddNode(site, {node, graph, dependencies, nullptr, count, context}, copy,
                  [&](DriverState& driver, GraphWork* work) {
                    return MakeCopy(site, driver, *copy, context, &work->emplace<CopyWork>());
                  });
@@ -107,7 +128,7 @@ extern "C" CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
                                          const CUgraphNode* dependencies, size_t count,
                                          const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context) {
   const CallSite site = TWINMMU_HERE;
-  return AddNode(site, {node, graph, dependencies, nullptr, count}, fill,
+  return AddNode(site, {node, graph, dependencies, nullptr, count, context}, fill,
                  [&](DriverState& driver, GraphWork* work) {
                    return MakeFill(site, driver, *fill, context, &work->emplace<FillWork>());
                  });

@@ -27,6 +27,7 @@ CUresult Tell(const std::vector<GraphEdge>& edges, bool both_ends, const Lists& 
   }
   if (lists.first == nullptr || (both_ends && lists.second == nullptr)) return kInvalidValue;
   const size_t room = *lists.count;
+  if (room == 0) return kInvalidValue;
   const CUgraphEdgeData usual = {};
   for (size_t i = 0; i < std::min(room, edges.size()); ++i) {
     const bool lost = lists.data == nullptr && !IsSameData(edges[i].data, usual);

@@ -56,12 +56,14 @@ extern "C" CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* a
 
 namespace {
 
-// Enter with body(pools, device), if there is that device.
+// Enter with body(pools, device), if there is that device, which counts before what is null.
 template <typename Body>
 CUresult EnterForDevice(const CallSite& site, Needed needed, CUdevice device, const Body& body) {
-  return Enter(site, needed, [&](DriverState& driver) {
+  return Enter(site, [&](DriverState& driver) {
     const absl::StatusOr<int> count = driver.vmm.GetDeviceCount();
     if (!count.ok() || device < 0 || device >= *count) return DriverCode::kInvalidDevice;
+    const DriverCode there = CheckNeeded(site, needed);
+    if (there != DriverCode::kSuccess) return there;
     return body(driver.simulator->pools(), DeviceOrdinal(device));
   });
 }

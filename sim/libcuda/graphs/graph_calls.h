@@ -55,6 +55,22 @@ CUresult EnterGraph(const CallSite& site, CUgraph graph, Needed needed, const Bo
   });
 }
 
+// The same for calls that need a context, which counts before what is null, as a fault does.
+template <typename Body>
+CUresult EnterGraphInContext(const CallSite& site, CUgraph graph, Needed needed, const Body& body) {
+  return EnterGraphs(site, {}, [&](DriverState& driver, Graphs& graphs) -> CUresult {
+    Context* context = nullptr;
+    const DriverCode current = CurrentContext(site, &context);
+    if (current != DriverCode::kSuccess) return ToResult(current);
+    const std::shared_ptr<Graph> found = graphs.Find(graph);
+    const CUresult fault = FaultOf(site, driver);
+    const DriverCode there = CheckNeeded(site, needed);
+    const bool is_complete = found != nullptr && there == DriverCode::kSuccess;
+    if (!is_complete) return fault != CUDA_SUCCESS ? fault : kInvalidValue;
+    return ToResult(body(driver, graphs, *found));
+  });
+}
+
 // And with body(driver, graphs, graph, node), for calls that name a node.
 template <typename Body>
 CUresult EnterNode(const CallSite& site, CUgraphNode node, Needed needed, const Body& body) {

@@ -183,15 +183,34 @@ CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& wo
   return ToResult(driver.simulator->boxes().Copy(CheckOn(site, work.context->device), {&box, 1}));
 }
 
+namespace {
+
+// The context of a copy or a fill: the one that is named, or the current one; without either, the
+// primary one of the device of the memory. A fault counts at once where one is named. Source: an
+// H200 with driver 580.159.
+CUresult FindContextOf(const CallSite& site, DriverState& driver, CUcontext handle,
+                       DeviceAddress memory, Context** context) {
+  if (handle == nullptr && !HasCurrentContext()) {
+    const auto found = driver.simulator->linear().Find(memory);
+    *context = &driver.contexts.Primary(found.ok() ? found->device : DeviceOrdinal(0));
+    return CUDA_SUCCESS;
+  }
+  const DriverCode known = FindAlive(site, driver, handle, context);
+  if (known != DriverCode::kSuccess) return ToResult(known);
+  return handle != nullptr ? FaultOf(site, driver) : CUDA_SUCCESS;
+}
+
+}  // namespace
+
 CUresult MakeCopy(const CallSite& site, DriverState& driver, const CUDA_MEMCPY3D& given,
                   CUcontext context, CopyWork* made) {
-  const DriverCode known = FindAlive(site, driver, context, &made->context);
-  if (known != DriverCode::kSuccess) return ToResult(known);
-  const CUresult fault = FaultOf(site, driver);
-  if (fault != CUDA_SUCCESS) return fault;
+  const CUresult found =
+      FindContextOf(site, driver, context, DeviceAddress(given.dstDevice), &made->context);
+  if (found != CUDA_SUCCESS) return found;
   made->copy = given;
   if (given.WidthInBytes == 0 || given.Height == 0 || given.Depth == 0) return kInvalidValue;
-  return CheckCopy(site, driver, *made);
+  const CUresult possible = CheckCopy(site, driver, *made);
+  return possible == CUDA_SUCCESS ? FaultOf(site, driver) : possible;
 }
 
 CUresult CheckFillShape(const CallSite& site, DriverState& driver, const FillWork& work) {
@@ -211,13 +230,13 @@ CUresult CheckFill(const CallSite& site, DriverState& driver, const FillWork& wo
 
 CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_NODE_PARAMS& given,
                   CUcontext context, FillWork* made) {
-  const DriverCode known = FindAlive(site, driver, context, &made->context);
-  if (known != DriverCode::kSuccess) return ToResult(known);
-  const CUresult fault = FaultOf(site, driver);
-  if (fault != CUDA_SUCCESS) return fault;
+  const CUresult found =
+      FindContextOf(site, driver, context, DeviceAddress(given.dst), &made->context);
+  if (found != CUDA_SUCCESS) return found;
   made->fill = given;
   made->device = FillerOf(driver, *made->context, DeviceAddress(given.dst));
-  return CheckFill(site, driver, *made);
+  const CUresult possible = CheckFill(site, driver, *made);
+  return possible == CUDA_SUCCESS ? FaultOf(site, driver) : possible;
 }
 
 CUresult MakeHost(const CUDA_HOST_NODE_PARAMS& given, HostWork* made) {

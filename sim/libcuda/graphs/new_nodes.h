@@ -17,10 +17,16 @@ struct NewNode {
   const CUgraphNode* dependencies;
   const CUgraphEdgeData* data;
   size_t count;
+  CUcontext context = nullptr;  // of a copy or a fill: then a fault counts before what is null
 };
 
 // Whether all nodes are in the graph that the new one is to wait for.
 bool HasDependencies(const Graph& graph, const NewNode& node);
+
+// Whether a kernel or a function is named, which counts before what is null; INVALID_HANDLE, if
+// not.
+bool NamesKernel(const CUDA_KERNEL_NODE_PARAMS& params);
+CUresult RefuseNoKernel(const CallSite& site);
 
 // make(driver, &work) says what the node does. `params`: what it reads; may not be null.
 CUresult AddNode(const CallSite& site, const NewNode& node, const void* params,

@@ -28,20 +28,22 @@ extern "C" CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event)
   const CallSite site = TWINMMU_HERE;
   // Even before cuInit.
   if (event == nullptr) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
-  return EnterInContext(site, {handle}, [&](DriverState& driver, Context& context) {
-    if (!HasIpc(driver, context)) return DriverCode::kNotSupported;
-    const std::optional<EventRecord> record = FindEvent(site, driver, event);
-    const bool has_handle =
-        record.has_value() && record->shared != nullptr && record->shared->IsMadeHere();
-    std::memset(handle->reserved, 0, sizeof(handle->reserved));  // as a driver does
-    if (!has_handle) return DriverCode::kInvalidHandle;
-    std::memcpy(handle->reserved, record->shared->name().data(), sizeof(handle->reserved));
-    return DriverCode::kSuccess;
-  });
+  return EnterInContext(
+      site, NamedObject::NullFirst({}), {handle}, [&](DriverState& driver, Context& context) {
+        if (!HasIpc(driver, context)) return DriverCode::kNotSupported;
+        const std::optional<EventRecord> record = FindEvent(site, driver, event);
+        const bool has_handle =
+            record.has_value() && record->shared != nullptr && record->shared->IsMadeHere();
+        std::memset(handle->reserved, 0, sizeof(handle->reserved));  // as a driver does
+        if (!has_handle) return DriverCode::kInvalidHandle;
+        std::memcpy(handle->reserved, record->shared->name().data(), sizeof(handle->reserved));
+        return DriverCode::kSuccess;
+      });
 }
 
 extern "C" CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
-  return EnterInContext(TWINMMU_HERE, {event}, [&](DriverState& driver, Context& context) {
+  const NamedObject none = NamedObject::NullFirst({});
+  return EnterInContext(TWINMMU_HERE, none, {event}, [&](DriverState& driver, Context& context) {
     if (!HasIpc(driver, context)) return ToResult(DriverCode::kNotSupported);
     SharedEventName name;
     std::memcpy(name.data(), handle.reserved, sizeof(handle.reserved));

@@ -22,32 +22,37 @@ extern "C" CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr ptr) {
   const CallSite site = TWINMMU_HERE;
   // Before the driver looks for a context, and even before cuInit.
   if (ptr == 0) return EnterAlways(site, [] { return DriverCode::kInvalidValue; });
-  return EnterInContext(site, {handle}, [&](DriverState& driver, Context& context) {
-    if (!HasIpc(driver, context)) return ToResult(DriverCode::kNotSupported);
-    const absl::StatusOr<FileName> name = driver.simulator->linear().Share(DeviceAddress(ptr));
-    if (name.ok()) std::memcpy(handle->reserved, name->data(), sizeof(handle->reserved));
-    return ToResult(name.status());
-  });
+  return EnterInContext(
+      site, NamedObject::NullFirst({}), {handle}, [&](DriverState& driver, Context& context) {
+        if (!HasIpc(driver, context)) return ToResult(DriverCode::kNotSupported);
+        const absl::StatusOr<FileName> name = driver.simulator->linear().Share(DeviceAddress(ptr));
+        if (name.ok()) std::memcpy(handle->reserved, name->data(), sizeof(handle->reserved));
+        return ToResult(name.status());
+      });
 }
 
 extern "C" CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* ptr, CUipcMemHandle handle,
                                           unsigned int flags) {
-  return EnterInContext(TWINMMU_HERE, {ptr}, [&](DriverState& driver, Context& context) {
-    if ((flags & kLazyPeerAccess) == 0) return ToResult(DriverCode::kInvalidValue);
-    if (!HasIpc(driver, context)) return ToResult(DriverCode::kNotSupported);
-    FileName name;
-    std::memcpy(name.data(), handle.reserved, sizeof(handle.reserved));
-    const absl::StatusOr<LinearCalls::Opened> opened =
-        driver.simulator->linear().OpenShared(ContextOf(context), name);
-    if (!opened.ok()) return ToResult(opened.status());
-    const uint64_t address = opened->range.base.value();
-    if (opened->is_new) {
-      driver.report.AddObject(ObjectKind::kMemory, address, opened->range.size,
-                              opened->device.value());
-    }
-    *ptr = address;
-    return CUDA_SUCCESS;
-  });
+  const CallSite site = TWINMMU_HERE;
+  if ((flags & kLazyPeerAccess) == 0) {  // without a context, too
+    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
+  }
+  return EnterInContext(site, NamedObject::NullFirst({}), {ptr},
+                        [&](DriverState& driver, Context& context) {
+                          if (!HasIpc(driver, context)) return ToResult(DriverCode::kNotSupported);
+                          FileName name;
+                          std::memcpy(name.data(), handle.reserved, sizeof(handle.reserved));
+                          const absl::StatusOr<LinearCalls::Opened> opened =
+                              driver.simulator->linear().OpenShared(ContextOf(context), name);
+                          if (!opened.ok()) return ToResult(opened.status());
+                          const uint64_t address = opened->range.base.value();
+                          if (opened->is_new) {
+                            driver.report.AddObject(ObjectKind::kMemory, address,
+                                                    opened->range.size, opened->device.value());
+                          }
+                          *ptr = address;
+                          return CUDA_SUCCESS;
+                        });
 }
 TWINMMU_ALIAS(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
 

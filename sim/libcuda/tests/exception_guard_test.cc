@@ -41,6 +41,7 @@ extern "C" CUresult cuLibraryLoadFromFile(CUlibrary*, const char*, CUjit_option*
 
 namespace {
 
+constexpr CUresult kInvalidValue = 1;
 constexpr CUresult kOutOfMemory = 2;
 constexpr CUresult kFileNotFound = 301;
 constexpr CUresult kOperatingSystem = 304;
@@ -218,14 +219,17 @@ TEST_F(ExceptionGuardTest, ACallMadeByAHostFunctionLeavesItCancellable) {
   EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
 }
 
-// A directory opens, and then its first read fails.
+// A driver takes the size of a directory for that of an image, for which there is no memory.
 TEST_F(ExceptionGuardTest, AModuleThatIsNoFileIsNotFound) {
-  for (const char* const name : {"/", "/dev/zero", "/no/such/file"}) {
+  const std::pair<const char*, CUresult> cases[] = {{"/", kOutOfMemory},
+                                                    {"", kInvalidValue},
+                                                    {"/dev/zero", kFileNotFound},
+                                                    {"/no/such/file", kFileNotFound}};
+  for (const auto& [name, code] : cases) {
     CUmodule module = nullptr;
-    EXPECT_EQ(cuModuleLoad(&module, name), kFileNotFound) << name;
+    EXPECT_EQ(cuModuleLoad(&module, name), code) << name;
     CUlibrary library = nullptr;
-    EXPECT_EQ(cuLibraryLoadFromFile(&library, name, nullptr, nullptr, 0, nullptr, nullptr, 0),
-              kFileNotFound)
+    EXPECT_EQ(cuLibraryLoadFromFile(&library, name, nullptr, nullptr, 0, nullptr, nullptr, 0), code)
         << name;
   }
 }

@@ -20,7 +20,7 @@
 #include "third_party/cuda_abi/texture_abi.h"
 
 // As a program calls them: their parameters are never looked at.
-extern "C" int cuDeviceGetNvSciSyncAttributes(void* list, int device, int flags);
+extern "C" int cuGraphicsMapResources(unsigned int count, void* resources, void* stream);
 extern "C" int cuGraphicsUnregisterResource(void* resource);
 
 namespace twinmmu::libcuda {
@@ -67,15 +67,14 @@ std::vector<std::string> Refused() {
 
 // One after the other: the first call is made before cuInit.
 TEST(RefusedFunctionsTest, AreRefusedAndNamedOnceEach) {
-  EXPECT_EQ(cuDeviceGetNvSciSyncAttributes(nullptr, 0, 1), kNotInitialized);
+  EXPECT_EQ(cuGraphicsMapResources(0, nullptr, nullptr), kNotInitialized);
   EXPECT_THAT(Refused(), ElementsAre());
   ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(cuDeviceGetNvSciSyncAttributes(nullptr, 0, 1), kNotSupported);
+    EXPECT_EQ(cuGraphicsMapResources(0, nullptr, nullptr), kNotSupported);
     EXPECT_EQ(cuGraphicsUnregisterResource(nullptr), kNotSupported);
   }
-  EXPECT_THAT(Refused(),
-              ElementsAre("cuDeviceGetNvSciSyncAttributes", "cuGraphicsUnregisterResource"));
+  EXPECT_THAT(Refused(), ElementsAre("cuGraphicsMapResources", "cuGraphicsUnregisterResource"));
 }
 
 // Also where one of the kernels is on no device: the second one has no room for its library.

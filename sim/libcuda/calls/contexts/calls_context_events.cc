@@ -53,10 +53,14 @@ absl::Status RecordBehind(const CallSite& site, DriverState& driver,
 
 Context& Whole(Context& context) { return context.whole != nullptr ? *context.whole : context; }
 
+// When it counts that the event is null.
+enum class NullEvent { kAtOnce, kAfterCaptures };
+
 // Calls body(driver, context, event, its record): of a context that need not be the current one,
 // while none of its streams is captured.
 template <typename Body>
-CUresult EnterEvent(const CallSite& site, CUcontext handle, CUevent event, const Body& body) {
+CUresult EnterEvent(const CallSite& site, CUcontext handle, CUevent event, NullEvent null,
+                    const Body& body) {
   return Enter(site, [&](DriverState& driver) {
     Context* context = nullptr;
     if (handle == nullptr) return ToResult(DriverCode::kInvalidContext);
@@ -64,10 +68,13 @@ CUresult EnterEvent(const CallSite& site, CUcontext handle, CUevent event, const
     if (alive != DriverCode::kSuccess) return ToResult(alive);
     const CUresult fault = FaultOf(site, driver);
     if (fault != CUDA_SUCCESS) return fault;
-    const std::optional<EventRecord> record = FindEvent(site, driver, event);
-    if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
+    const bool may_miss = event == nullptr && null == NullEvent::kAfterCaptures;
+    std::optional<EventRecord> record;
+    if (!may_miss) record = FindEvent(site, driver, event);
+    if (!may_miss && !record.has_value()) return ToResult(DriverCode::kInvalidHandle);
     const Captured refused = RefuseWaitFor(driver, *context);
     if (refused.has_value()) return *refused;
+    if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);
     return ToResult(
         body(driver, *context, Event(record->context->device, ToNumber(event)), *record));
   });
@@ -92,7 +99,7 @@ CUresult Synchronize(DriverState& driver, const Context& context) {
 
 CUresult RecordOfContext(const CallSite& site, CUcontext handle, CUevent event) {
   return EnterEvent(
-      site, handle, event,
+      site, handle, event, NullEvent::kAtOnce,
       [&](DriverState& driver, Context& context, Event named, const EventRecord& record) {
         if (record.context != &Whole(context)) {
           return ToResult(DriverCode::kInvalidHandle);
@@ -106,7 +113,7 @@ CUresult RecordOfContext(const CallSite& site, CUcontext handle, CUevent event) 
 
 // A driver makes the streams wait too that are made later; here they do not.
 CUresult WaitOfContext(const CallSite& site, CUcontext handle, CUevent event) {
-  return EnterEvent(site, handle, event,
+  return EnterEvent(site, handle, event, NullEvent::kAfterCaptures,
                     [&](DriverState& driver, Context& context, Event named, const EventRecord&) {
                       for (const Stream stream : StreamsOf(driver, context)) {
                         const absl::Status waits = WaitForEvent(driver, site.name(), stream, named);
@@ -139,8 +146,10 @@ extern "C" CUresult cuDeviceGetExecAffinitySupport(int* supported, int /*type*/,
 }
 
 extern "C" CUresult cuCtxGetExecAffinity(ExecAffinity* affinity, int type) {
-  return EnterInContext(TWINMMU_HERE, {affinity}, [&](DriverState& driver, Context& context) {
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
     if (CurrentGreen() != nullptr) return DriverCode::kInvalidContext;
+    if (affinity == nullptr) return NullPointer(site);
     if (type != kMultiprocessorCount) return kUnsupportedExecAffinity;
     const int multiprocessors = AttributeOf(driver, context.device, kAttributeMultiprocessors);
     *affinity = {type, static_cast<unsigned int>(multiprocessors)};

@@ -181,6 +181,7 @@ extern "C" CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
+    if (driver.contexts.HasGreen(primary)) return DriverCode::kNotPermitted;
     if (driver.contexts.Reset(primary)) FreeWhatBelongsTo(driver, primary);
     return DriverCode::kSuccess;
   });
@@ -301,18 +302,22 @@ extern "C" CUresult cuCtxGetCurrent(CUcontext* context) {
 }
 
 // Also of a context that is dead.
+static DriverCode DeviceOfCurrent(CUdevice* device) {
+  const std::vector<StackedContext>& stack = ContextStack();
+  if (stack.empty() || stack.back().context == nullptr) return DriverCode::kInvalidContext;
+  *device = stack.back().context->device.value();
+  return DriverCode::kSuccess;
+}
+
 extern "C" CUresult cuCtxGetDevice(CUdevice* device) {
-  return Enter(TWINMMU_HERE, {device}, [&](DriverState&) {
-    const std::vector<StackedContext>& stack = ContextStack();
-    if (stack.empty() || stack.back().context == nullptr) return DriverCode::kInvalidContext;
-    *device = stack.back().context->device.value();
-    return DriverCode::kSuccess;
-  });
+  return Enter(TWINMMU_HERE, {device}, [&](DriverState&) { return DeviceOfCurrent(device); });
 }
 
 extern "C" CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {device}, [&](DriverState& driver) {
+    // The current one may be destroyed.
+    if (handle == nullptr) return DeviceOfCurrent(device);
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known == DriverCode::kSuccess) *device = context->device.value();
@@ -348,6 +353,10 @@ extern "C" CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
   return Enter(site, {id}, [&](DriverState& driver) {
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, driver, handle, &context);
+    const CUresult fault = handle == nullptr ? FaultOf(site, driver) : CUDA_SUCCESS;
+    if (known == DriverCode::kSuccess && fault != CUDA_SUCCESS) {
+      return static_cast<DriverCode>(fault);
+    }
     if (known == DriverCode::kSuccess) *id = context->id;
     const bool dead = context != nullptr && !context->alive;
     return dead ? DriverCode::kContextIsDestroyed : known;
@@ -356,9 +365,12 @@ extern "C" CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
 
 extern "C" CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {version}, [&](DriverState& driver) {
+  return Enter(site, [&](DriverState& driver) {
     Context* context = nullptr;
-    const DriverCode known = FindAlive(site, driver, handle, &context);
+    DriverCode known = FindAlive(site, driver, handle, &context);
+    const CUresult fault = handle == nullptr ? FaultOf(site, driver) : CUDA_SUCCESS;
+    if (known == DriverCode::kSuccess) known = static_cast<DriverCode>(fault);
+    if (known == DriverCode::kSuccess) known = CheckNeeded(site, {version});
     if (known == DriverCode::kSuccess) *version = kApiVersion;
     return known;
   });

@@ -97,20 +97,33 @@ struct Descriptions {
   }
 };
 
-Context* FindGreen(DriverState& driver, CUgreenCtx handle) {
-  Context* const found = driver.contexts.Find(ToPointer<CUcontext>(ToNumber(handle)));
-  return found != nullptr && found->whole != nullptr ? found : nullptr;
+DriverCode FindAlive(DriverState& driver, CUgreenCtx handle, Context** green) {
+  *green = driver.contexts.Find(ToPointer<CUcontext>(ToNumber(handle)));
+  if (*green == nullptr || (*green)->whole == nullptr) return DriverCode::kInvalidContext;
+  return (*green)->alive ? DriverCode::kSuccess : DriverCode::kContextIsDestroyed;
 }
+
+// The current context, if it is green.
+DriverCode CurrentGreenOf(const CallSite& site, Context** green) {
+  Context* whole = nullptr;
+  const DriverCode current = CurrentContext(site, &whole);
+  if (current != DriverCode::kSuccess) return current;
+  *green = CurrentGreen();
+  return *green == nullptr ? DriverCode::kInvalidContext : DriverCode::kSuccess;
+}
+
+enum class AfterFault { kFails, kGoesOn };
 
 // Calls body(driver, green) with what a handle names.
 template <typename Body>
-CUresult EnterGreen(const CallSite& site, CUgreenCtx handle, Needed needed, const Body& body) {
-  return Enter(site, [&](DriverState& driver) {
-    Context* const green = FindGreen(driver, handle);
-    if (green == nullptr) return ToResult(DriverCode::kInvalidContext);
-    if (!green->alive) return ToResult(DriverCode::kContextIsDestroyed);
-    const DriverCode there = CheckNeeded(site, needed);
-    return there == DriverCode::kSuccess ? ToResult(body(driver, *green)) : ToResult(there);
+CUresult EnterGreen(const CallSite& site, CUgreenCtx handle, Needed needed, AfterFault after,
+                    const Body& body) {
+  return Enter(site, needed, [&](DriverState& driver) {
+    Context* green = nullptr;
+    const DriverCode alive = FindAlive(driver, handle, &green);
+    if (alive != DriverCode::kSuccess) return ToResult(alive);
+    const CUresult fault = after == AfterFault::kFails ? FaultOf(site, driver) : CUDA_SUCCESS;
+    return fault == CUDA_SUCCESS ? ToResult(body(driver, *green)) : fault;
   });
 }
 
@@ -120,10 +133,10 @@ Resource ResourceOf(DriverState& driver, const Context& context) {
   return Whole(context.multiprocessors, context.multiprocessors % kTogether == 0);
 }
 
-DriverCode GetResource(DriverState& driver, const Context& context, Resource* resource, int type) {
-  if (type != kMultiprocessors) return kInvalidResourceType;
-  *resource = ResourceOf(driver, context);
-  return DriverCode::kSuccess;
+// Whether something can be asked for, which counts before the context of which it is asked.
+DriverCode CheckQuestion(const CallSite& site, const Resource* resource, int type) {
+  if (resource == nullptr) return NullPointer(site);
+  return type == kMultiprocessors ? DriverCode::kSuccess : kInvalidResourceType;
 }
 
 }  // namespace
@@ -131,9 +144,13 @@ DriverCode GetResource(DriverState& driver, const Context& context, Resource* re
 // --- Multiprocessors -----------------------------------------------------------------------------
 
 extern "C" CUresult cuDeviceGetDevResource(CUdevice dev, Resource* resource, int type) {
-  return Enter(TWINMMU_HERE, {resource}, [&](DriverState& driver) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
-    return GetResource(driver, driver.contexts.Primary(DeviceOrdinal(dev)), resource, type);
+    const DriverCode valid = CheckQuestion(site, resource, type);
+    if (valid != DriverCode::kSuccess) return valid;
+    *resource = ResourceOf(driver, driver.contexts.Primary(DeviceOrdinal(dev)));
+    return DriverCode::kSuccess;
   });
 }
 
@@ -141,19 +158,26 @@ extern "C" CUresult cuCtxGetDevResource(CUcontext handle, Resource* resource, in
   const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](DriverState& driver) {
     Context* context = nullptr;
+    const DriverCode valid = CheckQuestion(site, resource, type);
+    if (valid != DriverCode::kSuccess) return valid;
     if (handle == nullptr) return DriverCode::kInvalidContext;
     const DriverCode alive = FindAlive(site, driver, handle, &context);
     if (alive != DriverCode::kSuccess) return alive;
-    if (resource == nullptr) return NullPointer(site);
-    const DriverCode got = GetResource(driver, *context, resource, type);
-    const CUresult fault = FaultOf(site, driver);
-    return got == DriverCode::kSuccess ? static_cast<DriverCode>(fault) : got;
+    *resource = ResourceOf(driver, *context);
+    return static_cast<DriverCode>(FaultOf(site, driver));
   });
 }
 
 extern "C" CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, Resource* resource, int type) {
-  return EnterGreen(TWINMMU_HERE, handle, {resource}, [&](DriverState& driver, Context& green) {
-    return GetResource(driver, green, resource, type);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, [&](DriverState& driver) {
+    const DriverCode valid = CheckQuestion(site, resource, type);
+    if (valid != DriverCode::kSuccess) return valid;
+    Context* green = nullptr;
+    const DriverCode alive = FindAlive(driver, handle, &green);
+    if (alive != DriverCode::kSuccess) return alive;
+    *resource = ResourceOf(driver, *green);
+    return static_cast<DriverCode>(FaultOf(site, driver));
   });
 }
 
@@ -245,7 +269,8 @@ extern "C" CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc descr
 
 // Its streams go with it.
 extern "C" CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
-  return EnterGreen(TWINMMU_HERE, handle, {}, [&](DriverState& driver, Context& green) {
+  const AfterFault after = AfterFault::kGoesOn;
+  return EnterGreen(TWINMMU_HERE, handle, {}, after, [&](DriverState& driver, Context& green) {
     std::vector<uint64_t> streams;
     driver.streams.streams.ForEach([&](uint64_t stream, const StreamRecord& record) {
       if (record.green == &green) streams.push_back(stream);
@@ -264,16 +289,24 @@ extern "C" CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
 
 // One handle is both.
 extern "C" CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx handle) {
-  return EnterGreen(TWINMMU_HERE, handle, {context}, [&](DriverState&, Context& green) {
+  const AfterFault after = AfterFault::kFails;
+  return EnterGreen(TWINMMU_HERE, handle, {context}, after, [&](DriverState&, Context& green) {
     *context = green.handle();
     return DriverCode::kSuccess;
   });
 }
 
 extern "C" CUresult cuGreenCtxGetId(CUgreenCtx handle, unsigned long long* id) {
-  return EnterGreen(TWINMMU_HERE, handle, {id}, [&](DriverState&, Context& green) {
-    *id = green.id;
-    return DriverCode::kSuccess;
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {id}, [&](DriverState& driver) {
+    Context* green = nullptr;
+    const DriverCode found =
+        handle == nullptr ? CurrentGreenOf(site, &green) : FindAlive(driver, handle, &green);
+    if (found == DriverCode::kContextIsDestroyed) return found;
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return static_cast<DriverCode>(fault);
+    if (found == DriverCode::kSuccess) *id = green->id;
+    return found;
   });
 }
 
@@ -281,15 +314,18 @@ extern "C" CUresult cuGreenCtxGetId(CUgreenCtx handle, unsigned long long* id) {
 
 extern "C" CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx handle, unsigned int flags,
                                            int priority) {
-  return EnterGreen(TWINMMU_HERE, handle, {stream}, [&](DriverState& driver, Context& green) {
-    if (flags != CU_STREAM_NON_BLOCKING) return ToResult(DriverCode::kInvalidValue);
-    return MakeStream(driver, *green.whole, &green, flags, priority, stream);
-  });
+  const AfterFault after = AfterFault::kGoesOn;  // what is made says so
+  return EnterGreen(TWINMMU_HERE, handle, {stream}, after,
+                    [&](DriverState& driver, Context& green) {
+                      if (flags != CU_STREAM_NON_BLOCKING)
+                        return ToResult(DriverCode::kInvalidValue);
+                      return MakeStream(driver, *green.whole, &green, flags, priority, stream);
+                    });
 }
 
 extern "C" CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* handle) {
-  const Needed needed = {handle};
-  return EnterInContext(TWINMMU_HERE, stream, needed, [&](DriverState& driver, Context& context) {
+  const NamedObject named = NamedObject::NullFirst(stream);
+  return EnterInContext(TWINMMU_HERE, named, {handle}, [&](DriverState& driver, Context& context) {
     const Context* green = nullptr;
     const uint64_t id = ToNumber(OfCurrent(stream));
     if (id > kLastDefaultStream) {

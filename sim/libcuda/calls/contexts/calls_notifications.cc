@@ -35,9 +35,10 @@ bool Exists(const DriverState& driver, CUdevice dev) {
 extern "C" CUresult cuDeviceRegisterAsyncNotification(CUdevice dev, Callback callback,
                                                       void* /*data*/,
                                                       CUasyncCallbackHandle* handle) {
-  const Needed needed = {reinterpret_cast<const void*>(callback), handle};
-  return Enter(TWINMMU_HERE, needed, [&](DriverState& driver) {
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {reinterpret_cast<const void*>(callback)}, [&](DriverState& driver) {
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (handle == nullptr) return NullPointer(site);
     Registered& registered = Registered::Get();
     const std::lock_guard lock(registered.mutex);
     const uint64_t id = registered.last + 1;
@@ -51,6 +52,7 @@ extern "C" CUresult cuDeviceRegisterAsyncNotification(CUdevice dev, Callback cal
 extern "C" CUresult cuDeviceUnregisterAsyncNotification(CUdevice dev,
                                                         CUasyncCallbackHandle handle) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {
+    if (handle == nullptr) return DriverCode::kInvalidValue;
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     Registered& registered = Registered::Get();
     const std::lock_guard lock(registered.mutex);

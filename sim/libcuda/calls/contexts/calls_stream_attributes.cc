@@ -122,6 +122,19 @@ CUresult FindUncaptured(const CallSite& site, DriverState& driver, CUstream stre
   return RefuseQuestion(driver, *named->record.context, stream).value_or(CUDA_SUCCESS);
 }
 
+// What is null counts after all that is wrong with the stream.
+template <typename Body>
+CUresult EnterStream(const CallSite& site, CUstream stream, const void* value, const Body& body) {
+  return Enter(site, [&](DriverState& driver) {
+    if (value != nullptr) return ToResult(body(driver));
+    Named named;
+    const CUresult known = FindUncaptured(site, driver, stream, &named);
+    if (known != CUDA_SUCCESS) return known;
+    const CUresult fault = FaultOf(site, driver);
+    return fault == CUDA_SUCCESS ? ToResult(NullPointer(site)) : fault;
+  });
+}
+
 // Of a stream that was not destroyed since.
 void Keep(DriverState& driver, Named named) {
   if (named.records == &driver.streams.legacy_streams) {
@@ -162,7 +175,7 @@ TWINMMU_OF_THREAD(cuStreamGetDevice_ptsz, cuStreamGetDevice, (CUstream stream, C
 
 extern "C" CUresult cuStreamGetAttribute(CUstream stream, int attribute, void* value) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {value}, [&](DriverState& driver) {
+  return EnterStream(site, stream, value, [&](DriverState& driver) {
     Named named;
     const CUresult known = FindUncaptured(site, driver, stream, &named);
     if (known != CUDA_SUCCESS) return known;
@@ -178,7 +191,7 @@ TWINMMU_OF_THREAD(cuStreamGetAttribute_ptsz, cuStreamGetAttribute,
 
 extern "C" CUresult cuStreamSetAttribute(CUstream stream, int attribute, const void* value) {
   const CallSite site = TWINMMU_HERE;
-  return Enter(site, {value}, [&](DriverState& driver) {
+  return EnterStream(site, stream, value, [&](DriverState& driver) {
     Named named;
     const CUresult known = FindUncaptured(site, driver, stream, &named);
     if (known != CUDA_SUCCESS) return known;

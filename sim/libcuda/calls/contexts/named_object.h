@@ -36,7 +36,14 @@ class NamedObject {
     return of_copy;
   }
 
+  // For a call of which what is null counts before the context, and before a fault.
+  static NamedObject NullFirst(NamedObject named) {
+    named.is_null_first_ = true;
+    return named;
+  }
+
   bool is_none() const { return kind_ == Kind::kNone; }
+  bool is_null_first() const { return is_null_first_; }
   // It is to be an object, and null is none.
   bool is_null() const { return !is_none() && !is_stream() && id_ == 0; }
   bool is_stream() const { return kind_ == Kind::kStream; }
@@ -59,6 +66,7 @@ class NamedObject {
   Kind kind_ = Kind::kNone;
   uint64_t id_ = 0;
   bool is_of_copy_ = false;
+  bool is_null_first_ = false;
 };
 
 // The context of the object; the current one where it has none.

@@ -64,8 +64,8 @@ extern "C" CUresult cuFuncLoad(CUfunction function) {
 // A function that the CPU and all devices call by one address: no device here has unified function
 // pointers, and an H100 has none.
 extern "C" CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library,
-                                                const char* name) {
-  return Enter(TWINMMU_HERE, {function, name}, [&](DriverState& driver) {
+                                                const char* /*name*/) {
+  return Enter(TWINMMU_HERE, {function}, [&](DriverState& driver) {
     const bool exists = driver.modules.libraries.Find(ToNumber(library)).has_value();
     return exists ? DriverCode::kInvalidValue : DriverCode::kInvalidHandle;
   });
@@ -77,6 +77,7 @@ extern "C" CUresult cuDeviceGetHostAtomicCapabilities(unsigned int* capabilities
                                                       const int* operations, unsigned int count,
                                                       CUdevice dev) {
   return Enter(TWINMMU_HERE, {capabilities, operations}, [&](DriverState& driver) {
+    if (count == 0) return DriverCode::kInvalidValue;
     if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
     return GiveAtomicCapabilities(operations, count, capabilities);
   });

@@ -138,6 +138,8 @@ CUresult EnterGiven(const CallSite& site, CUfunction function, Handle handle, Af
                     Needed needed, const Body& body) {
   return Enter(site, [&](DriverState& driver) {
     if (function == nullptr) return ToResult(DriverCode::kInvalidValue);
+    const DriverCode there = CheckNeeded(site, needed);
+    if (there != DriverCode::kSuccess) return ToResult(there);
     CUresult fault = CUDA_SUCCESS;
     if (handle == Handle::kFunction) {
       fault = FaultOfKernel(site, driver, function, handle);
@@ -146,7 +148,7 @@ CUresult EnterGiven(const CallSite& site, CUfunction function, Handle handle, Af
     }
     if (fault != CUDA_SUCCESS) return fault;
     Context& context = driver.contexts.Primary(DeviceOrdinal(0));
-    return WithKernel(site, driver, context, function, handle, needed, body);
+    return WithKernel(site, driver, context, function, handle, {}, body);
   });
 }
 
@@ -158,16 +160,21 @@ CUresult GetName(const CallSite& site, const char** name, CUfunction function, H
                     });
 }
 
+// Of a kernel of a library an H200 needs the current context.
 CUresult GetParameter(const CallSite& site, CUfunction function, Handle handle, size_t index,
                       size_t* offset, size_t* size) {
-  return EnterGiven(site, function, handle, AfterFault::kFails, {offset},
-                    [&](DriverState&, const Found& kernel) {
-                      const auto& parameters = kernel.info->parameters;
-                      if (index >= parameters.size()) return DriverCode::kInvalidValue;
-                      *offset = parameters[index].offset;
-                      if (size != nullptr) *size = parameters[index].size;
-                      return DriverCode::kSuccess;
-                    });
+  return EnterGiven(
+      site, function, handle, AfterFault::kFails, {offset}, [&](DriverState&, const Found& kernel) {
+        Context* context = nullptr;
+        const DriverCode current =
+            handle == Handle::kOfLibrary ? CurrentContext(site, &context) : DriverCode::kSuccess;
+        if (current != DriverCode::kSuccess) return current;
+        const auto& parameters = kernel.info->parameters;
+        if (index >= parameters.size()) return DriverCode::kInvalidValue;
+        *offset = parameters[index].offset;
+        if (size != nullptr) *size = parameters[index].size;
+        return DriverCode::kSuccess;
+      });
 }
 
 }  // namespace
@@ -248,7 +255,10 @@ extern "C" CUresult cuFuncSetSharedMemConfig(CUfunction function, int config) {
 template <typename Body>
 CUresult EnterOfLibrary(const CallSite& site, CUkernel kernel, CUdevice dev, Needed needed,
                         const Body& body) {
-  return Enter(site, needed, [&](DriverState& driver) {
+  return Enter(site, [&](DriverState& driver) {
+    if (kernel == nullptr) return ToResult(DriverCode::kInvalidHandle);
+    const DriverCode there = CheckNeeded(site, needed);
+    if (there != DriverCode::kSuccess) return ToResult(there);
     if (!driver.modules.kernels.Find(ToNumber(kernel)).has_value()) {
       return ToResult(DriverCode::kInvalidHandle);
     }

@@ -316,7 +316,7 @@ extern "C" CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fu
                                      void** parameters, void** extra) {
   const CallSite site = TWINMMU_HERE;
   if (config == nullptr) {
-    return EnterInContext(site, [&](DriverState&, Context&) { return NullPointer(site); });
+    return Enter(site, [&](DriverState&) { return NullPointer(site); });
   }
   LaunchConfig launch{{config->gridDimX, config->gridDimY, config->gridDimZ},
                       {config->blockDimX, config->blockDimY, config->blockDimZ},

@@ -11,7 +11,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/calls/images.h"
+#include "sim/libcuda/calls/functions/images.h"
 #include "sim/libcuda/calls/references/references.h"
 #include "sim/libcuda/modules.h"
 #include "sim/ptx/program/program.h"
@@ -40,12 +40,16 @@ bool IsToldLater(const absl::Status& status) {
   }
 }
 
-// CUlibraryOption: of these the image is copied anyway, and functions of the host are none here.
-bool AreLibraryOptions(const int* options, unsigned int count) {
+// CUlibraryOption: of these the image is copied anyway, and functions of the host are none here,
+// but need their table.
+bool AreLibraryOptions(const int* options, void** values, unsigned int count) {
+  constexpr int kHostTable = 0;
   constexpr int kOptions = 2;
-  if (options == nullptr) return count == 0;
-  return std::all_of(options, options + count,
-                     [](int option) { return option >= 0 && option < kOptions; });
+  for (unsigned int i = 0; i < count; ++i) {
+    if (options[i] < 0 || options[i] >= kOptions) return false;
+    if (options[i] == kHostTable && (values == nullptr || values[i] == nullptr)) return false;
+  }
+  return true;
 }
 
 // Compiles it once, so that the report says at once what is wrong.
@@ -148,10 +152,11 @@ absl::StatusOr<Module> LoadOn(DriverState& driver, Context& context, uint64_t li
 
 extern "C" CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* options,
                                       void** values, unsigned int count, int* library_options,
-                                      void** /*library_values*/, unsigned int library_count) {
+                                      void** library_values, unsigned int library_count) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {library, image}, [&](DriverState& driver) {
-    if (!AreLibraryOptions(library_options, library_count)) {
+    const bool lacks_options = library_options == nullptr && library_count != 0;
+    if (lacks_options || !AreLibraryOptions(library_options, library_values, library_count)) {
       return ToResult(DriverCode::kInvalidValue);
     }
     return Keep(site, driver, driver.simulator->kernels().PtxAt(AnyDevice(), image),
@@ -161,17 +166,21 @@ extern "C" CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUj
 
 extern "C" CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* name,
                                           CUjit_option* options, void** values, unsigned int count,
-                                          int* library_options, void** /*library_values*/,
+                                          int* library_options, void** library_values,
                                           unsigned int library_count) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {library, name}, [&](DriverState& driver) {
+    const JitOptions jit(count, options, values);
+    const bool lacks_options = library_options == nullptr && library_count != 0;
+    if (lacks_options || !jit.IsListTaken()) return ToResult(DriverCode::kInvalidValue);
     std::string image;
-    if (!ReadFile(name, &image)) return ToResult(DriverCode::kFileNotFound);
-    if (!AreLibraryOptions(library_options, library_count)) {
+    const DriverCode read = ReadImage(name, &image);
+    if (read != DriverCode::kSuccess) return ToResult(read);
+    if (image.empty()) return ToResult(DriverCode::kInvalidImage);
+    if (!AreLibraryOptions(library_options, library_values, library_count)) {
       return ToResult(DriverCode::kInvalidValue);
     }
-    return Keep(site, driver, driver.simulator->kernels().PtxIn(AnyDevice(), image),
-                JitOptions(count, options, values), library);
+    return Keep(site, driver, driver.simulator->kernels().PtxIn(AnyDevice(), image), jit, library);
   });
 }
 
@@ -236,26 +245,31 @@ extern "C" CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int co
 }
 
 extern "C" CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
-  return EnterInContext(TWINMMU_HERE, {module}, [&](DriverState& driver, Context& context) {
-    return Give(LoadOn(driver, context, ToNumber(library)), module);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {module}, [&](DriverState& driver) {
+    if (library == nullptr) return ToResult(DriverCode::kInvalidHandle);
+    return InCurrentContext(site, driver, [&](Context& context) {
+      return Give(LoadOn(driver, context, ToNumber(library)), module);
+    });
   });
 }
 
 extern "C" CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlibrary library,
                                        const char* name) {
   const CallSite site = TWINMMU_HERE;
-  return EnterInAnyContext(site, {name}, [&](DriverState& driver, Context& context) {
-    if (*name == '\0') return ToResult(DriverCode::kInvalidValue);  // after a fault, too
-    const CUresult fault = FaultOf(site, driver);
-    if (fault != CUDA_SUCCESS) return fault;
-    if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
-    const absl::StatusOr<Module> loaded = LoadOn(driver, context, ToNumber(library));
-    if (!loaded.ok()) return ToResult(loaded.status());
-    const auto known = driver.simulator->kernels().Find(site.name(), *loaded);
-    if (known.ok() && known->program->FindKernel(name) != nullptr) {
-      return ToResult(DriverCode::kInvalidValue);
-    }
-    return Give(driver.simulator->kernels().FindGlobal(site.name(), *loaded, name), address, size);
+  return Enter(site, {name}, [&](DriverState& driver) {
+    if (*name == '\0') return ToResult(DriverCode::kInvalidValue);  // without a context, too
+    return InCurrentContext(site, driver, [&](Context& context) {
+      if (address == nullptr && size == nullptr) return ToResult(DriverCode::kInvalidValue);
+      const absl::StatusOr<Module> loaded = LoadOn(driver, context, ToNumber(library));
+      if (!loaded.ok()) return ToResult(loaded.status());
+      KernelCalls& kernels = driver.simulator->kernels();
+      const auto known = kernels.Find(site.name(), *loaded);
+      if (known.ok() && known->program->FindKernel(name) != nullptr) {
+        return ToResult(DriverCode::kInvalidValue);
+      }
+      return Give(kernels.FindGlobal(site.name(), *loaded, name), address, size);
+    });
   });
 }
 
@@ -274,13 +288,17 @@ extern "C" CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* size, CUli
 }
 
 extern "C" CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  return EnterInContext(TWINMMU_HERE, {function}, [&](DriverState& driver, Context& context) {
-    const uint64_t id = ToNumber(kernel);
-    if (!driver.modules.kernels.Find(id).has_value()) return ToResult(DriverCode::kInvalidHandle);
-    Records<FunctionRecord>::Prepared record(FunctionRecord{&context, 0, kernel});
-    const absl::StatusOr<Kernel> found = KernelOf(driver, context, ToPointer<CUfunction>(id));
-    if (found.ok()) driver.modules.functions.Add(found->value(), std::move(record));
-    return Give(found, function);
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, {function}, [&](DriverState& driver) {
+    if (kernel == nullptr) return ToResult(DriverCode::kInvalidHandle);
+    return InCurrentContext(site, driver, [&](Context& context) {
+      const uint64_t id = ToNumber(kernel);
+      if (!driver.modules.kernels.Find(id).has_value()) return ToResult(DriverCode::kInvalidHandle);
+      Records<FunctionRecord>::Prepared record(FunctionRecord{&context, 0, kernel});
+      const absl::StatusOr<Kernel> found = KernelOf(driver, context, ToPointer<CUfunction>(id));
+      if (found.ok()) driver.modules.functions.Add(found->value(), std::move(record));
+      return Give(found, function);
+    });
   });
 }
 

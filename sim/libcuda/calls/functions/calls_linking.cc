@@ -1,5 +1,6 @@
 // The linker: texts that name what others define, as one image.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -14,7 +15,7 @@
 #include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
-#include "sim/libcuda/calls/images.h"
+#include "sim/libcuda/calls/functions/images.h"
 #include "sim/libcuda/modules.h"
 #include "sim/ptx/decode/link.h"
 #include "sim/ptx/decode/make_program.h"
@@ -33,6 +34,7 @@ struct LinkState {
   std::vector<std::string> texts;
   std::string errors;              // all so far, as the log keeps them
   std::optional<CUresult> failed;  // nothing can become of it any more
+  std::optional<CUresult> spoilt;  // it cannot be completed, but more is taken
   bool complete = false;
   std::string image;  // with its NUL
 };
@@ -55,44 +57,25 @@ constexpr int kWallTime = 2;
 constexpr int kErrorLogBytes = 6;
 constexpr int kTargetFromContext = 8;
 constexpr int kTarget = 9;
+constexpr int kFallback = 10;
+constexpr int kWholeProgram = 20;  // CU_JIT_LTO, and what belongs to it
+constexpr int kUnusedVariables = 29;
 
-// Of one input: what concerns the link cannot be said there.
-DriverCode CheckInputOptions(unsigned int count, const CUjit_option* options, void** values) {
-  if (count == 0) return DriverCode::kSuccess;
-  if (options == nullptr || values == nullptr || HasUnknown(count, options)) {
-    return DriverCode::kInvalidValue;
-  }
-  for (unsigned int i = 0; i < count; ++i) {
-    const bool of_link =
-        (options[i] >= kWallTime && options[i] <= kErrorLogBytes) ||
-        (options[i] >= CU_JIT_GLOBAL_SYMBOL_NAMES && options[i] <= CU_JIT_GLOBAL_SYMBOL_COUNT) ||
-        options[i] == kTargetFromContext || options[i] == kTarget;
-    if (of_link) return DriverCode::kInvalidValue;
-  }
-  return DriverCode::kSuccess;
+bool TakesOptions(const JitOptions& options) {
+  return options.IsListTaken() && options.AreValuesTaken();
 }
 
-// Of a link. A log without its size means nothing, nor a size without its log.
-DriverCode CheckOptions(unsigned int count, const CUjit_option* options, void** values) {
-  if (count == 0) return DriverCode::kSuccess;
-  if (options == nullptr || values == nullptr || HasUnknown(count, options)) {
-    return DriverCode::kInvalidValue;
-  }
-  const auto has = [&](int option) {
-    for (unsigned int i = 0; i < count; ++i) {
-      if (options[i] == option) return true;
-    }
-    return false;
-  };
-  for (unsigned int i = 0; i < count; ++i) {
-    const bool is_target = options[i] == kTarget;
-    if (is_target && ptx::FirstVersionOf(static_cast<int>(ToNumber(values[i]))) == 0) {
-      return DriverCode::kInvalidValue;
-    }
-  }
-  const bool paired = has(CU_JIT_INFO_LOG_BUFFER) == has(CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) &&
-                      has(CU_JIT_ERROR_LOG_BUFFER) == has(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
-  return paired ? DriverCode::kSuccess : DriverCode::kInvalidValue;
+bool Has(unsigned int count, const CUjit_option* options, CUjit_option first, CUjit_option last) {
+  return std::any_of(options, options + count,
+                     [=](CUjit_option option) { return option >= first && option <= last; });
+}
+
+// Of one input: what concerns the link cannot be said there.
+bool TakesForInput(unsigned int count, const CUjit_option* options, const JitOptions& read) {
+  return TakesOptions(read) && !Has(count, options, kWallTime, kErrorLogBytes) &&
+         !Has(count, options, CU_JIT_GLOBAL_SYMBOL_NAMES, CU_JIT_GLOBAL_SYMBOL_COUNT) &&
+         !Has(count, options, kTargetFromContext, kFallback) &&
+         !Has(count, options, kWholeProgram, kUnusedVariables);
 }
 
 absl::Status Refuse(const CallSite& site, DriverCode code, absl::string_view words) {
@@ -138,6 +121,7 @@ absl::StatusOr<Texts> PtxOf(const CallSite& site, DriverState& driver, const Lin
 
 absl::StatusOr<Texts> PtxOf(const CallSite& site, DriverState& driver, const LinkState& link,
                             int type, absl::string_view data) {
+  if (data.empty()) return Refuse(site, DriverCode::kInvalidImage, "there is nothing in it");
   switch (type) {
     case kPtx:
       return Texts{std::string(data.substr(0, data.find('\0')))};
@@ -157,14 +141,21 @@ absl::StatusOr<Texts> PtxOf(const CallSite& site, DriverState& driver, const Lin
   }
 }
 
+// `compiles`: what PTX is refused with for the options of this input.
 absl::Status Add(const CallSite& site, DriverState& driver, LinkState& link, int type,
-                 absl::string_view data, const char* name) {
+                 absl::string_view data, const char* name, DriverCode compiles) {
   if (ptx::IsJoined(data.substr(0, data.find('\0')))) {
     link.failed = ToResult(DriverCode::kNoBinaryForGpu);
     return Refuse(site, DriverCode::kNoBinaryForGpu, "what is linked cannot be linked again");
   }
   const absl::StatusOr<Texts> texts = PtxOf(site, driver, link, type, data);
-  if (!texts.ok()) return texts.status();
+  if (!texts.ok()) {
+    if (type == kMachineCode) link.spoilt = ToResult(GetDriverCode(texts.status()));
+    return texts.status();
+  }
+  if (compiles != DriverCode::kSuccess) {
+    return Refuse(site, compiles, "no PTX is compiled with these options");
+  }
   std::vector<ptx::Module> modules;
   for (const std::string& text : *texts) {
     absl::StatusOr<ptx::Module> module =
@@ -209,10 +200,12 @@ absl::Status Complete(const CallSite& site, LinkState& link) {
 extern "C" CUresult cuLinkCreate_v2(unsigned int count, CUjit_option* options, void** values,
                                     CUlinkState* link) {
   return EnterInContext(TWINMMU_HERE, {link}, [&](DriverState& driver, Context& context) {
-    const DriverCode valid = CheckOptions(count, options, values);
-    if (valid != DriverCode::kSuccess) return valid;
-    Records<LinkRecord>::Prepared record(LinkRecord{
-        std::make_shared<LinkState>(context.device, JitOptions(count, options, values))});
+    const JitOptions read(count, options, values);
+    if (!TakesOptions(read) || Has(count, options, kFallback, kFallback)) {
+      return DriverCode::kInvalidValue;
+    }
+    Records<LinkRecord>::Prepared record(
+        LinkRecord{std::make_shared<LinkState>(context.device, read)});
     const uint64_t id = kFirstLink + ++driver.modules.last_id;
     driver.modules.links.Add(id, std::move(record));
     *link = ToPointer<CUlinkState>(id);
@@ -227,15 +220,16 @@ extern "C" CUresult cuLinkAddData_v2(CUlinkState handle, int type, void* data, s
   const CallSite site = TWINMMU_HERE;
   return EnterLink(site, handle, [&](DriverState& driver, LinkState& link) -> absl::Status {
     const bool closed = link.complete || link.failed.has_value();
+    const JitOptions read(count, options, values);
     if (closed || data == nullptr || size == 0 || type < 0 || type >= kInputTypes ||
-        CheckInputOptions(count, options, values) != DriverCode::kSuccess) {
+        !TakesForInput(count, options, read)) {
       return Refuse(site, DriverCode::kInvalidValue, "this cannot be added");
     }
     const auto* const bytes = static_cast<const char*>(data);
     // A text ends at its end, whatever is said of it, as an H100 has it.
     const size_t there = type == kPtx ? strnlen(bytes, size) : size;
     if (there > PTRDIFF_MAX) return Refuse(site, DriverCode::kInvalidValue, "nothing is so large");
-    return Tell(site, link, Add(site, driver, link, type, {bytes, there}, name));
+    return Tell(site, link, Add(site, driver, link, type, {bytes, there}, name, read.Compiles()));
   });
 }
 TWINMMU_ALIAS(cuLinkAddData, cuLinkAddData_v2);
@@ -245,16 +239,17 @@ extern "C" CUresult cuLinkAddFile_v2(CUlinkState handle, int type, const char* p
   const CallSite site = TWINMMU_HERE;
   return EnterLink(site, handle, [&](DriverState& driver, LinkState& link) -> absl::Status {
     const bool closed = link.complete || link.failed.has_value();
-    if (closed || path == nullptr ||
-        CheckInputOptions(count, options, values) != DriverCode::kSuccess) {
+    const JitOptions read(count, options, values);
+    if (closed || path == nullptr || !TakesForInput(count, options, read)) {
       return Refuse(site, DriverCode::kInvalidValue, "this cannot be added");
     }
     std::string content;
-    if (!ReadFile(path, &content)) return Refuse(site, DriverCode::kFileNotFound, path);
+    const DriverCode found = ReadImage(path, &content);
+    if (found != DriverCode::kSuccess) return Refuse(site, found, path);
     if (type < 0 || type >= kInputTypes) {
       return Refuse(site, DriverCode::kInvalidImage, "there is no such type of input");
     }
-    return Tell(site, link, Add(site, driver, link, type, content, path));
+    return Tell(site, link, Add(site, driver, link, type, content, path, read.Compiles()));
   });
 }
 TWINMMU_ALIAS(cuLinkAddFile, cuLinkAddFile_v2);
@@ -266,6 +261,7 @@ extern "C" CUresult cuLinkComplete(CUlinkState handle, void** image, size_t* siz
     if (link.failed.has_value()) return *link.failed;
     if (link.complete) return ToResult(DriverCode::kInvalidHandle);
     if (image == nullptr) return ToResult(NullPointer(site));
+    if (link.spoilt.has_value()) return *link.spoilt;
     const absl::Status status = Tell(site, link, Complete(site, link));
     if (!status.ok()) return ToResult(status);
     *image = &link.image[0];

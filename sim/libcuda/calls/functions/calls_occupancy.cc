@@ -236,11 +236,13 @@ struct Clusters {
 template <typename Body>
 CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
                        const CUlaunchConfig* config, const Body& body) {
-  const Needed needed = {result, config};
-  return EnterInContext(site, function, needed, [&](DriverState& driver, Context& context) {
+  const Needed needed = {result, function, config};
+  const NamedObject none = NamedObject::NullFirst({});
+  return EnterInContext(site, none, needed, [&](DriverState& driver, Context& context) {
     const absl::StatusOr<Found> kernel =
         FindKernel(site, driver, context, function, Handle::kEither);
     if (!kernel.ok()) return ToResult(kernel.status());
+    if (IsOfOther(driver, context, function)) return ToResult(DriverCode::kInvalidHandle);
     LaunchConfig launch;
     LaunchForm form;
     const DriverCode read = ReadAttributes(site, driver, context, *config, &launch, &form);
@@ -281,14 +283,17 @@ extern "C" CUresult cuOccupancyMaxActiveClusters(int* count, CUfunction function
 
 extern "C" CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic, CUfunction function,
                                                             int blocks, int threads) {
-  return EnterKernel(TWINMMU_HERE, function, Handle::kEither, {dynamic},
-                     [&](DriverState& driver, const Found& kernel) {
-                       if (blocks <= 0 || threads <= 0) return DriverCode::kInvalidValue;
-                       if (blocks > BlocksThatFit(driver, kernel, threads, 0))
-                         return DriverCode::kInvalidValue;
-                       *dynamic = DynamicSharedFor(driver, kernel, blocks);
-                       return DriverCode::kSuccess;
-                     });
+  const CallSite site = TWINMMU_HERE;
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    if (blocks <= 0) return ToResult(DriverCode::kInvalidValue);
+    return WithKernel(site, driver, context, function, Handle::kEither, {dynamic},
+                      [&](DriverState&, const Found& kernel) {
+                        const bool fit = blocks <= BlocksThatFit(driver, kernel, threads, 0);
+                        if (!fit) return DriverCode::kInvalidValue;
+                        *dynamic = DynamicSharedFor(driver, kernel, blocks);
+                        return DriverCode::kSuccess;
+                      });
+  });
 }
 
 }  // namespace twinmmu::libcuda

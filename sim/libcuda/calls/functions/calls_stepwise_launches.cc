@@ -64,7 +64,9 @@ CUresult SetArgument(const CallSite& site, CUfunction function, int offset, cons
 CUresult LaunchGrid(const CallSite& site, CUfunction function, int width, int height,
                     CUstream stream) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
-    if (IsOfOther(driver, context, function)) return ToResult(DriverCode::kInvalidHandle);
+    if (function == nullptr || IsOfOther(driver, context, function)) {
+      return ToResult(DriverCode::kInvalidHandle);
+    }
     const auto record = driver.streams.streams.Find(ToNumber(OfCurrent(stream)));
     if (record.has_value() && record->green != CurrentGreen()) {
       return ToResult(DriverCode::kInvalidHandle);

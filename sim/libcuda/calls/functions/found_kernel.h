@@ -49,7 +49,9 @@ CUresult EnterKernel(const CallSite& site, CUfunction function, Handle handle, N
   return EnterInAnyContext(site, named, {}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOfKernel(site, driver, function, handle);
     if (fault != cuda_abi::CUDA_SUCCESS) return fault;
-    return WithKernel(site, driver, context, function, handle, needed, body);
+    const DriverCode code = CheckNeeded(site, needed);
+    if (code != DriverCode::kSuccess) return ToResult(code);
+    return WithKernel(site, driver, context, function, handle, {}, body);
   });
 }
 

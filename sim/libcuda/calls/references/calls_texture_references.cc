@@ -133,8 +133,9 @@ extern "C" CUresult cuTexRefSetAddress2D_v3(CUtexref reference, const CUDA_ARRAY
   const CallSite site = TWINMMU_HERE;
   return Set(site, reference, [&](ReferenceRecord& record) {
     if (shape == nullptr) return NullPointer(site);
+    const bool is_nothing = shape->Width == 0 && shape->Height == 0;  // of any pitch
     const bool fits = shape->Width <= kMostColumns && shape->Height <= kMostRows &&
-                      pitch <= kMostPitch && pitch % kLeastPitch == 0 &&
+                      pitch <= kMostPitch && (is_nothing || pitch % kLeastPitch == 0) &&
                       shape->Width * SizeOf(shape->Format, shape->NumChannels) <= pitch;
     if (!fits || address % kAlignment != 0) return DriverCode::kInvalidValue;
     Show(CU_RESOURCE_TYPE_PITCH2D, &record);

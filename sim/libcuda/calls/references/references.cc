@@ -62,7 +62,7 @@ std::optional<uint64_t> FindReference(DriverState& driver, uint64_t address) {
 
 CUresult GetReference(const CallSite& site, void** reference, CUmodule module, const char* name,
                       ptx::Reference kind) {
-  return EnterInContext(site, module, {}, [&](DriverState& driver, Context& context) {
+  return EnterWithHandle(site, module, {}, [&](DriverState& driver, Context& context) {
     const Module named = ModuleOf(driver, context, module);
     const auto found = driver.simulator->kernels().Find(site.name(), named);
     if (!found.ok()) return ToResult(found.status());
@@ -178,10 +178,12 @@ extern "C" CUresult cuModuleGetSurfRef(CUsurfref* reference, CUmodule module, co
 
 // Since textures are those of a module, no driver of today takes one that a function is given.
 extern "C" CUresult cuParamSetTexRef(CUfunction function, int /*unit*/, CUtexref reference) {
-  return EnterReference(
-      TWINMMU_HERE, reference, /*surface=*/false, [&](DriverState&, const ReferenceRecord&) {
-        return function == nullptr ? DriverCode::kInvalidHandle : DriverCode::kInvalidValue;
-      });
+  return EnterInContext(TWINMMU_HERE, [&](DriverState& driver, Context& context) {
+    const std::optional<ReferenceRecord> found = driver.arrays.references.Find(ToNumber(reference));
+    const bool is_texture = found.has_value() && !found->surface;
+    const bool is_function = function != nullptr && !IsOfOther(driver, context, function);
+    return is_texture && is_function ? DriverCode::kInvalidValue : DriverCode::kInvalidHandle;
+  });
 }
 
 // --- Surface references --------------------------------------------------------------------------

@@ -22,7 +22,8 @@ CUresult EnterReference(const CallSite& site, const void* reference, bool surfac
   return Enter(site, [&](DriverState& driver) {
     const std::optional<ReferenceRecord> found = driver.arrays.references.Find(ToNumber(reference));
     if (!found.has_value() || found->surface != surface) return DriverCode::kInvalidHandle;
-    return body(driver, *found);
+    const CUresult fault = FaultOf(site, driver);
+    return fault == CUDA_SUCCESS ? body(driver, *found) : static_cast<DriverCode>(fault);
   });
 }
 

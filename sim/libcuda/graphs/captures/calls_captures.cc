@@ -45,12 +45,14 @@ CUresult EnterStream(const CallSite& site, CUstream stream, Needed needed, const
 CUresult Begin(const CallSite& site, CUstream stream, CUstreamCaptureMode mode,
                const CUgraph* graph, const CUgraphNode* dependencies, const CUgraphEdgeData* data,
                size_t count) {
-  const bool is_possible = IsMode(mode) && (graph == nullptr || *graph != nullptr);
+  if (graph != nullptr && *graph == nullptr) {  // without a context, too
+    return Enter(site, [](DriverState&) { return NoSuchGraph(); });
+  }
+  const bool is_possible = IsMode(mode);
   return EnterStream(
       site, stream, {},
       [&](DriverState& driver, Graphs& graphs, Context& context,
           const StreamName& name) -> CUresult {
-        if (graph != nullptr && *graph == nullptr) return NoSuchGraph();
         if (IsLegacy(stream)) {
           return RefuseLegacy(driver, context, stream)
               .value_or(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -209,23 +211,28 @@ TWINMMU_OF_THREAD(cuStreamBeginCaptureToGraph_ptsz, cuStreamBeginCaptureToGraph,
 
 // However it ends, unless by the wrong stream, all is as before it began.
 extern "C" CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  return EnterStream(
-      TWINMMU_HERE, stream, {},
-      [&](DriverState& driver, Graphs& graphs, Context&, const StreamName& name) -> CUresult {
-        const CapturedStream* const captured = driver.captures.Find(name);
-        if (captured == nullptr) return ToResult(DriverCode::kIllegalState);
-        const CUresult ended = WhyNotEnded(driver, *captured, name);
-        if (ended == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) return ended;
-        const std::shared_ptr<Capture> capture = captured->capture;
-        driver.captures.End(capture);
-        // Even a graph that the program had is gone, as an H200 does it, if the capture is invalid.
-        const bool wanted = graph != nullptr || capture->to_graph;
-        if (ended != CUDA_SUCCESS || !wanted) graphs.Remove(capture->graph);
-        if (graph != nullptr) {
-          *graph = ended == CUDA_SUCCESS ? HandleOf<CUgraph>(capture->graph->id()) : nullptr;
-        }
-        return ended;
-      });
+  return EnterStream(TWINMMU_HERE, stream, {},
+                     [&](DriverState& driver, Graphs& graphs, Context& context,
+                         const StreamName& name) -> CUresult {
+                       const CapturedStream* const captured = driver.captures.Find(name);
+                       if (captured == nullptr) {
+                         return RefuseLegacy(driver, context, stream)
+                             .value_or(ToResult(DriverCode::kIllegalState));
+                       }
+                       const CUresult ended = WhyNotEnded(driver, *captured, name);
+                       if (ended == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) return ended;
+                       const std::shared_ptr<Capture> capture = captured->capture;
+                       driver.captures.End(capture);
+                       // Even a graph that the program had is gone, as an H200 does it, if the
+                       // capture is invalid.
+                       const bool wanted = graph != nullptr || capture->to_graph;
+                       if (ended != CUDA_SUCCESS || !wanted) graphs.Remove(capture->graph);
+                       if (graph != nullptr) {
+                         *graph = ended == CUDA_SUCCESS ? HandleOf<CUgraph>(capture->graph->id())
+                                                        : nullptr;
+                       }
+                       return ended;
+                     });
 }
 TWINMMU_OF_THREAD(cuStreamEndCapture_ptsz, cuStreamEndCapture, (CUstream stream, CUgraph* graph),
                   OfThread(stream), graph)

@@ -35,28 +35,20 @@ extern "C" CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphN
 extern "C" CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                    const CUDA_MEMCPY3D* params, CUcontext context) {
   const CallSite site = TWINMMU_HERE;
-  return ChangeInExec<CopyWork>(site, exec, node, params, [&](DriverState& driver, CopyWork* work) {
-    CopyWork made;
-    const CUresult possible = MakeCopy(site, driver, *params, context, &made);
-    if (possible != CUDA_SUCCESS) return possible;
-    if (!CanBecome(*work, made)) return kInvalidValue;
-    *work = made;
-    return CUDA_SUCCESS;
-  });
+  return MoveInExec<CopyWork>(site, exec, node, params, context,
+                              [&](DriverState& driver, CUcontext in, CopyWork* made) {
+                                return MakeCopy(site, driver, *params, in, made);
+                              });
 }
 
 extern "C" CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                    const CUDA_MEMSET_NODE_PARAMS* params,
                                                    CUcontext context) {
   const CallSite site = TWINMMU_HERE;
-  return ChangeInExec<FillWork>(site, exec, node, params, [&](DriverState& driver, FillWork* work) {
-    FillWork made;
-    const CUresult possible = MakeFill(site, driver, *params, context, &made);
-    if (possible != CUDA_SUCCESS) return possible;
-    if (!CanBecome(*work, made)) return kInvalidValue;
-    *work = made;
-    return CUDA_SUCCESS;
-  });
+  return MoveInExec<FillWork>(site, exec, node, params, context,
+                              [&](DriverState& driver, CUcontext in, FillWork* made) {
+                                return MakeFill(site, driver, *params, in, made);
+                              });
 }
 
 extern "C" CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,

@@ -57,15 +57,11 @@ CUresult ChangeExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, co
   });
 }
 
-// The same with change(driver, &work) for a node that has this work. Of copies and fills, an H200
-// with driver 580.159 asks for a fault before it looks whether there is such a node.
+// The same with change(driver, &work) for a node that has this work.
 template <typename Work, typename Change>
 CUresult ChangeInExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, const void* params,
                       const Change& change) {
-  constexpr bool kMoves = std::is_same_v<Work, CopyWork> || std::is_same_v<Work, FillWork>;
   return EnterGraphs(site, {params}, [&](DriverState& driver, Graphs&) {
-    const CUresult fault = kMoves ? FaultOf(site, driver) : CUDA_SUCCESS;
-    if (fault != CUDA_SUCCESS) return fault;
     return ChangeNode(driver, exec, node, [&](DriverState&, GraphNode* found) {
       Work* const work = std::get_if<Work>(&found->work);
       if (work == nullptr) return kInvalidValue;
@@ -73,6 +69,33 @@ CUresult ChangeInExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, 
       if (done != CUDA_SUCCESS) return done;
       found->memory = MemoryOf(site, driver, found->work);
       NoteStack(driver, found);
+      return CUDA_SUCCESS;
+    });
+  });
+}
+
+// And with make(driver, context, &made) for a copy or a fill in a context. Where one is named, a
+// fault counts before all else; without one, there must be a current one, and the node keeps its
+// own. Source: an H200 with driver 580.159.
+template <typename Work, typename Make>
+CUresult MoveInExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, const void* params,
+                    CUcontext context, const Make& make) {
+  return EnterGraphs(site, {}, [&](DriverState& driver, Graphs&) {
+    const CUresult fault = context != nullptr ? FaultOf(site, driver) : CUDA_SUCCESS;
+    if (fault != CUDA_SUCCESS) return fault;
+    const DriverCode there = CheckNeeded(site, {params});
+    if (there != DriverCode::kSuccess) return ToResult(there);
+    if (context == nullptr && !HasCurrentContext()) return kInvalidValue;
+    return ChangeNode(driver, exec, node, [&](DriverState&, GraphNode* found) {
+      Work* const work = std::get_if<Work>(&found->work);
+      if (work == nullptr) return kInvalidValue;
+      Work made;
+      const CUresult possible =
+          make(driver, context != nullptr ? context : work->context->handle(), &made);
+      if (possible != CUDA_SUCCESS) return possible;
+      if (!CanBecome(*work, made)) return kInvalidValue;
+      *work = made;
+      found->memory = MemoryOf(site, driver, found->work);
       return CUDA_SUCCESS;
     });
   });

@@ -12,6 +12,7 @@ declare -A never_succeeds=(
   [cuArrayGetPlane]='no array has planes'
   [cuDestroyExternalSemaphore]='nothing can be imported'
   [cuDeviceGetLuid]='of Windows'
+  [cuDeviceGetNvSciSyncAttributes]='of other machines'
   [cuGetExportTable]='there are no tables'
   [cuImportExternalSemaphore]='nothing can be imported'
   [cuLibraryGetUnifiedFunction]='no device has unified functions'
