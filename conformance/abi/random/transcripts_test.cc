@@ -1,19 +1,15 @@
 // Each random program is told by the simulated driver what the genuine one told it.
 
-#include <zstd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "conformance/abi/driver_under_test.h"
 #include "conformance/abi/random/transcript.h"
+#include "conformance/abi/random/unpacked.h"
 #include "gtest/gtest.h"
 
 namespace twinmmu::abi {
@@ -28,24 +24,6 @@ struct Recorded {
 constexpr char kEnded[] = "the process ended by";
 
 std::vector<std::string> recordings;  // the files
-
-// What was packed with Zstandard; empty: it is no such file.
-std::string Unpacked(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string packed{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
-                                                                          &ZSTD_freeDStream);
-  ZSTD_inBuffer from = {packed.data(), packed.size(), 0};
-  std::string text;
-  std::vector<char> piece(ZSTD_DStreamOutSize());
-  while (true) {
-    ZSTD_outBuffer to = {piece.data(), piece.size(), 0};
-    const size_t more = ZSTD_decompressStream(stream.get(), &to, &from);
-    if (ZSTD_isError(more)) return "";
-    text.append(piece.data(), to.pos);
-    if (from.pos == from.size && to.pos < to.size) return more == 0 ? text : "";
-  }
-}
 
 std::vector<Recorded> ReadRecording(const std::string& recording) {
   std::vector<Recorded> programs;

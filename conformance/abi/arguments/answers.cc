@@ -1,0 +1,176 @@
+#include "conformance/abi/arguments/answers.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "conformance/abi/arguments/argument_values.h"
+#include "conformance/abi/driver_under_test.h"
+
+namespace twinmmu::abi {
+namespace {
+
+struct Row {
+  const char* symbol;
+  const char* kinds;
+};
+constexpr Row kRows[] = {
+#define TWINMMU_ARGUMENTS(symbol, kinds) {symbol, kinds},
+#include "conformance/abi/arguments/argument_kinds.inc"
+};
+
+constexpr unsigned int kSeconds = 8;  // for a call
+
+// Which arguments are there, each a bit: all choices of a few, where they matter most; else none,
+// all, all but one, and one.
+std::vector<uint32_t> ChoicesOf(size_t arguments, bool is_usual) {
+  const uint32_t all = (uint32_t{1} << arguments) - 1;
+  std::vector<uint32_t> choices;
+  if (is_usual && arguments <= 4) {
+    for (uint32_t some = 0; some <= all; ++some) choices.push_back(some);
+    return choices;
+  }
+  choices.push_back(0);
+  if (arguments > 0) choices.push_back(all);
+  for (size_t i = 0; arguments > 1 && i < arguments; ++i) {
+    choices.push_back(all & ~(uint32_t{1} << i));
+    if (arguments > 2) choices.push_back(uint32_t{1} << i);
+  }
+  for (size_t i = 0; is_usual && i < arguments; ++i) {
+    for (size_t j = i + 1; j < arguments; ++j) {
+      choices.push_back(all & ~(uint32_t{1} << i) & ~(uint32_t{1} << j));
+    }
+  }
+  return choices;
+}
+
+// Whether a call that succeeds may change what later ones are told.
+bool Changes(const std::string& symbol) {
+  constexpr const char* kWords[] = {
+      "Destroy", "Unload",    "Reset",       "Free",   "Release", "Pop",     "Set",
+      "Detach",  "CtxCreate", "Push",        "Attach", "Capture", "Unmap",   "Exchange",
+      "Delete",  "Remove",    "Retain",      "Link",   "Enable",  "Disable", "Unregister",
+      "CtxFrom", "Coredump",  "Instantiate", "Update", "cuInit"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](const char* word) { return symbol.find(word) != std::string::npos; });
+}
+
+std::string NameOf(CUresult result) {
+  const char* name = nullptr;
+  if (cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) return "UNKNOWN_CODE";
+  constexpr char kError[] = "CUDA_ERROR_";
+  const size_t known = std::strncmp(name, kError, std::strlen(kError)) == 0 ? std::strlen(kError)
+                                                                            : std::strlen("CUDA_");
+  return name + known;
+}
+
+struct CallOf {
+  size_t row;
+  uint32_t choice;
+};
+
+std::vector<CallOf> AllCalls(CallState state) {
+  std::vector<CallOf> calls;
+  for (size_t row = 0; row < std::size(kRows); ++row) {
+    const bool is_usual = state == CallState::kUsual;
+    for (const uint32_t choice : ChoicesOf(std::strlen(kRows[row].kinds), is_usual)) {
+      calls.push_back({row, choice});
+    }
+  }
+  return calls;
+}
+
+// In this process. False: the next calls need another one.
+bool Make(const CallOf& call, Arguments& arguments, std::FILE* out, size_t number) {
+  const auto& [symbol, kinds] = kRows[call.row];
+  AnyArguments given = {};
+  std::string bits;
+  for (size_t i = 0; kinds[i] != '\0'; ++i) {
+    const bool is_there = (call.choice >> i & 1) != 0;
+    given[i] = arguments.Of(kinds[i], is_there, i);
+    bits += is_there ? '1' : '0';
+  }
+  arguments.ClearPlaces();
+  alarm(kSeconds);
+  if (!arguments.BeginCapture()) return false;
+  const CUresult result = Call(symbol, given);
+  const std::string capture = arguments.EndCapture();
+  alarm(0);
+  std::fprintf(out, "%zu %s(%s): %s%s\n", number, symbol, bits.c_str(), NameOf(result).c_str(),
+               capture.c_str());
+  std::fflush(out);
+  return result != CUDA_SUCCESS || !Changes(symbol);
+}
+
+// Makes calls from `first` on in a process of their own, until that ends; gives what it has said.
+std::string RunFrom(CallState state, const std::vector<CallOf>& calls, size_t first) {
+  int ends[2];
+  if (pipe(ends) != 0) return "";
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    std::FILE* const out = fdopen(ends[1], "w");
+    const auto arguments = std::make_unique<Arguments>(state);
+    if (!arguments->are_whole()) _exit(1);
+    std::fprintf(out, "ready\n");
+    std::fflush(out);
+    for (size_t i = first; i < calls.size(); ++i) {
+      if (!Make(calls[i], *arguments, out, i)) break;
+    }
+    std::fflush(out);
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string said;
+  char piece[4096];
+  for (ssize_t size = 0; (size = read(ends[0], piece, sizeof(piece))) > 0;) {
+    said.append(piece, static_cast<size_t>(size));
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  const bool whole = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return whole ? said : said + "ended\n";
+}
+
+}  // namespace
+
+std::string NameOf(CallState state) {
+  constexpr const char* kNames[] = {"no-context",       "usual",   "destroyed",
+                                    "blocking-capture", "capture", "relaxed-capture",
+                                    "other-context",    "fault",   "green-context"};
+  return kNames[static_cast<size_t>(state)];
+}
+
+std::vector<std::string> AnswersIn(CallState state) {
+  const std::vector<CallOf> calls = AllCalls(state);
+  std::vector<std::string> answers;
+  for (size_t next = 0; next < calls.size();) {
+    std::istringstream said(RunFrom(state, calls, next));
+    std::string line;
+    if (!std::getline(said, line) || line != "ready") return {};
+    bool ended = false;
+    while (std::getline(said, line)) {
+      ended = line == "ended";
+      if (ended) break;
+      size_t number = 0;
+      std::istringstream(line) >> number;
+      next = number + 1;
+      answers.push_back(NameOf(state) + line.substr(line.find(' ')));
+    }
+    if (ended) ++next;  // by the call that has no line
+  }
+  return answers;
+}
+
+}  // namespace twinmmu::abi
