@@ -4,8 +4,10 @@
 
 #include <cstddef>
 
+#include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/calls/of_thread.h"
 
 namespace twinmmu::libcuda {
 namespace {
@@ -49,6 +51,14 @@ CUresult RefuseAll(const CallSite& site) {
   return EnterInContext(site, [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
 }
 
+// The legacy stream waits for streams that are captured, whatever it was to do.
+CUresult RefuseOn(const CallSite& site, CUstream stream) {
+  return EnterInContext(site, [&](DriverState& driver, Context& context) {
+    if (ToNumber(stream) <= kLegacyStream) CheckUncaptured(driver, context, stream);
+    return DriverCode::kInvalidValue;
+  });
+}
+
 }  // namespace
 
 extern "C" CUresult cuImportExternalSemaphore(void* semaphore,
@@ -57,11 +67,25 @@ extern "C" CUresult cuImportExternalSemaphore(void* semaphore,
                         [&](DriverState&, Context&) { return WhyNotImported(*description); });
 }
 
-// Nothing here declares these: their parameters stay where the caller put them.
-extern "C" CUresult cuSignalExternalSemaphoresAsync() { return RefuseAll(TWINMMU_HERE); }
-TWINMMU_ALIAS(cuSignalExternalSemaphoresAsync_ptsz, cuSignalExternalSemaphoresAsync);
-extern "C" CUresult cuWaitExternalSemaphoresAsync() { return RefuseAll(TWINMMU_HERE); }
-TWINMMU_ALIAS(cuWaitExternalSemaphoresAsync_ptsz, cuWaitExternalSemaphoresAsync);
+extern "C" CUresult cuSignalExternalSemaphoresAsync(const void* /*semaphores*/,
+                                                    const void* /*params*/, unsigned int /*count*/,
+                                                    CUstream stream) {
+  return RefuseOn(TWINMMU_HERE, stream);
+}
+extern "C" CUresult cuSignalExternalSemaphoresAsync_ptsz(const void*, const void*, unsigned int,
+                                                         CUstream stream) {
+  return RefuseOn(TWINMMU_HERE, OfThread(stream));
+}
+extern "C" CUresult cuWaitExternalSemaphoresAsync(const void* /*semaphores*/,
+                                                  const void* /*params*/, unsigned int /*count*/,
+                                                  CUstream stream) {
+  return RefuseOn(TWINMMU_HERE, stream);
+}
+extern "C" CUresult cuWaitExternalSemaphoresAsync_ptsz(const void*, const void*, unsigned int,
+                                                       CUstream stream) {
+  return RefuseOn(TWINMMU_HERE, OfThread(stream));
+}
+// Nothing here declares it: its parameter stays where the caller put it.
 extern "C" CUresult cuDestroyExternalSemaphore() { return RefuseAll(TWINMMU_HERE); }
 
 }  // namespace twinmmu::libcuda

@@ -39,7 +39,7 @@ template <typename By>
 TWINMMU_INLINE cudaError_t CopyBox(const By& by, const cudaMemcpy3DParms* parameters) {
   return InContext([&]() -> cudaError_t {
     if (parameters == nullptr) return cudaErrorInvalidValue;
-    if (IsEmpty(parameters->extent)) return cudaSuccess;
+    if (IsEmpty(parameters->extent)) return by(CUDA_MEMCPY3D{});  // captures may forbid that, too
     CUDA_MEMCPY3D copy;
     const cudaError_t error = Translate(*parameters, &copy);
     return error == cudaSuccess ? by(copy) : error;

@@ -173,19 +173,25 @@ extern "C" cudaError_t cudaMemcpy2DAsync_ptsz(void* to, size_t to_pitch, const v
 
 // --- Fills. As memset, by the lowest byte of `value`.
 
+// Of no bytes the driver is not asked, not even in a capture that is invalid.
+
 extern "C" cudaError_t cudaMemset(void* to, int value, size_t size) {
-  return InContext(
-      [&] { return driver.cuMemsetD8_v2(to, static_cast<unsigned char>(value), size); });
+  return InContext([&]() -> cudaError_t {
+    if (size == 0) return cudaSuccess;
+    return driver.cuMemsetD8_v2(to, static_cast<unsigned char>(value), size);
+  });
 }
 
 extern "C" cudaError_t cudaMemset_ptds(void* to, int value, size_t size) {
-  return InContext(
-      [&] { return driver.cuMemsetD8_v2_ptds(to, static_cast<unsigned char>(value), size); });
+  return InContext([&]() -> cudaError_t {
+    if (size == 0) return cudaSuccess;
+    return driver.cuMemsetD8_v2_ptds(to, static_cast<unsigned char>(value), size);
+  });
 }
 
 extern "C" cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t stream) {
   return InContext([&]() -> cudaError_t {
-    if (size == 0) return cudaSuccess;  // even in a capture that is invalid
+    if (size == 0) return cudaSuccess;
     return driver.cuMemsetD8Async(to, static_cast<unsigned char>(value), size, stream);
   });
 }
@@ -199,14 +205,16 @@ extern "C" cudaError_t cudaMemsetAsync_ptsz(void* to, int value, size_t size, cu
 
 extern "C" cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width,
                                     size_t height) {
-  return InContext([&] {
+  return InContext([&]() -> cudaError_t {
+    if (width == 0 || height == 0) return cudaSuccess;
     return driver.cuMemsetD2D8_v2(to, pitch, static_cast<unsigned char>(value), width, height);
   });
 }
 
 extern "C" cudaError_t cudaMemset2D_ptds(void* to, size_t pitch, int value, size_t width,
                                          size_t height) {
-  return InContext([&] {
+  return InContext([&]() -> cudaError_t {
+    if (width == 0 || height == 0) return cudaSuccess;
     return driver.cuMemsetD2D8_v2_ptds(to, pitch, static_cast<unsigned char>(value), width, height);
   });
 }

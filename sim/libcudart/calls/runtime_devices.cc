@@ -91,12 +91,14 @@ extern "C" cudaError_t cudaSetDeviceFlags(unsigned int flags) {
   });
 }
 
-// Without a context there is nothing to stop.
+// Without a context there is nothing to stop, nor in one that is destroyed.
 extern "C" cudaError_t cudaProfilerStop() {
   return Anywhere([]() -> cudaError_t {
     CUcontext current = nullptr;
     const cudaError_t error = driver.cuCtxGetCurrent(&current);
-    return error == cudaSuccess && current != nullptr ? driver.cuProfilerStop() : error;
+    if (error != cudaSuccess || current == nullptr) return error;
+    const cudaError_t stopped = driver.cuProfilerStop();
+    return stopped == cudaErrorContextIsDestroyed ? cudaSuccess : stopped;
   });
 }
 

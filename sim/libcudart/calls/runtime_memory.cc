@@ -20,7 +20,7 @@ TWINMMU_INLINE cudaError_t Allocate(void** address, size_t size, const Body& bod
 template <typename Body>
 TWINMMU_INLINE cudaError_t AllocateFrom(cudaMemPool_t pool, void** address, size_t size,
                                         const Body& body) {
-  if (pool != nullptr) return Allocate(address, size, body);
+  if (pool != nullptr || size != 0) return Allocate(address, size, body);
   return InContext([] { return cudaErrorInvalidValue; });
 }
 

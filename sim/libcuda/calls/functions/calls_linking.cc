@@ -56,7 +56,6 @@ constexpr char kNothing[] = ".version 7.0\n.target sm_70\n.address_size 64\n";
 constexpr int kWallTime = 2;
 constexpr int kErrorLogBytes = 6;
 constexpr int kTargetFromContext = 8;
-constexpr int kTarget = 9;
 constexpr int kFallback = 10;
 constexpr int kWholeProgram = 20;  // CU_JIT_LTO, and what belongs to it
 constexpr int kUnusedVariables = 29;
