@@ -70,17 +70,15 @@ bool Contexts::Release(Context& primary, bool* last) {
   return true;
 }
 
-bool Contexts::HasGreen(const Context& primary) const {
-  const std::shared_lock lock(mutex_);
-  return std::any_of(known_.begin(), known_.end(), [&](const Context* context) {
+bool Contexts::Reset(Context& primary, bool* was_alive) {
+  const std::unique_lock lock(mutex_);
+  const bool has_green = std::any_of(known_.begin(), known_.end(), [&](const Context* context) {
     return context->whole == &primary && context->alive;
   });
-}
-
-bool Contexts::Reset(Context& primary) {
-  const std::unique_lock lock(mutex_);
+  if (has_green && primary.alive) return false;
   primary.flags = primary.primary_flags = 0;
-  return primary.alive.exchange(false);
+  *was_alive = primary.alive.exchange(false);
+  return true;
 }
 
 Context& Contexts::Add(std::unique_ptr<Context> made) {

@@ -86,10 +86,8 @@ class Contexts {
   void Retain(Context& primary);
   // False: nobody holds it. `last`: whether this was the last one, and the context is dead now.
   bool Release(Context& primary, bool* last);
-  // Kills a primary context, whoever holds it. False: it was not alive.
-  bool Reset(Context& primary);
-  // Whether there is a green context of it.
-  bool HasGreen(const Context& primary) const;
+  // Kills a primary context, whoever holds it. False, and nothing is done: it has green ones.
+  bool Reset(Context& primary, bool* was_alive);
 
   Context& Create(DeviceOrdinal device, unsigned int flags);
   // `primary` was retained for it.

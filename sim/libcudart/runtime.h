@@ -58,7 +58,8 @@ cudaError_t UseDevice(int device);
 // The thread's current device. Makes no context.
 cudaError_t CurrentDevice(int* device);
 // Ends the primary context of the current device, and all that is in it, if that is the thread's
-// current one. Source: the genuine runtime 13.0 on an H200.
+// current one. NotPermitted: a green context of it is alive. Source: the genuine runtime 13.0 on an
+// H200.
 cudaError_t ResetDevice();
 
 // IncompatibleDriverContext: the program has made another context current, by the driver, than the

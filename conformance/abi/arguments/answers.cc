@@ -30,6 +30,7 @@ constexpr Row kRows[] = {
 };
 
 constexpr unsigned int kSeconds = 8;  // for a call
+constexpr unsigned int kSecondsToMakeAll = 60;
 
 // Which arguments are there, each a bit: all choices of a few, where they matter most; else none,
 // all, all but one, and one.
@@ -102,7 +103,7 @@ bool Make(const CallOf& call, Arguments& arguments, std::FILE* out, size_t numbe
   }
   arguments.ClearPlaces();
   alarm(kSeconds);
-  if (!arguments.BeginCapture()) return false;
+  if (!arguments.BeginCapture()) _exit(1);
   const CUresult result = Call(symbol, given);
   const std::string capture = arguments.EndCapture();
   alarm(0);
@@ -117,9 +118,15 @@ std::string RunFrom(CallState state, const std::vector<CallOf>& calls, size_t fi
   int ends[2];
   if (pipe(ends) != 0) return "";
   const pid_t child = fork();
+  if (child < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    return "";
+  }
   if (child == 0) {
     close(ends[0]);
     std::FILE* const out = fdopen(ends[1], "w");
+    alarm(kSecondsToMakeAll);
     const auto arguments = std::make_unique<Arguments>(state);
     if (!arguments->are_whole()) _exit(1);
     std::fprintf(out, "ready\n");
@@ -159,16 +166,14 @@ std::vector<std::string> AnswersIn(CallState state) {
     std::istringstream said(RunFrom(state, calls, next));
     std::string line;
     if (!std::getline(said, line) || line != "ready") return {};
-    bool ended = false;
-    while (std::getline(said, line)) {
-      ended = line == "ended";
-      if (ended) break;
+    const size_t first = next;
+    while (std::getline(said, line) && line != "ended") {
       size_t number = 0;
       std::istringstream(line) >> number;
       next = number + 1;
       answers.push_back(NameOf(state) + line.substr(line.find(' ')));
     }
-    if (ended) ++next;  // by the call that has no line
+    if (line == "ended" || next == first) ++next;  // by the call that has no line
   }
   return answers;
 }

@@ -192,6 +192,21 @@ TEST_F(GreenContextTest, AGreenContextIsAContextWithItsOwnId) {
   EXPECT_EQ(of_green, of_context);
   EXPECT_NE(of_green, of_primary);
   EXPECT_EQ(GetId("cuGreenCtxGetId")(nullptr, &of_green), CUDA_ERROR_INVALID_CONTEXT);
+  ASSERT_EQ(cuCtxSetCurrent(as_context_), CUDA_SUCCESS);
+  unsigned long long of_current = 0;
+  EXPECT_EQ(GetId("cuGreenCtxGetId")(nullptr, &of_current), CUDA_SUCCESS);
+  EXPECT_EQ(of_current, of_green);
+}
+
+TEST_F(GreenContextTest, ThePrimaryOneIsNotResetMeanwhile) {
+  unsigned flags = 0;
+  int active = 0;
+  EXPECT_EQ(cuDevicePrimaryCtxReset(0), CUDA_ERROR_NOT_PERMITTED);
+  EXPECT_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
+  EXPECT_EQ(active, 1);
+  CUdeviceptr memory = 0;
+  EXPECT_EQ(cuMemAlloc(&memory, 16), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
 }
 
 TEST_F(GreenContextTest, ItIsCurrentUnderItsOwnHandle) {

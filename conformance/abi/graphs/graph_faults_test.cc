@@ -154,5 +154,23 @@ TEST_F(GraphFaultsTest, AFillOfRowsFaultsToo) {
   }
 }
 
+TEST_F(GraphFaultsTest, AFillThatIsSetAgainHasTheStacksOfNow) {
+  if (RanInNewProcess()) return;
+  ASSERT_NO_FATAL_FAILURE(Make());
+  CUDA_MEMSET_NODE_PARAMS rows = {};
+  ASSERT_EQ(cuMemAlloc(&rows.dst, 4096), CUDA_SUCCESS);
+  rows.elementSize = 4;
+  rows.width = 8;
+  rows.height = 2;
+  rows.pitch = 64;
+  SetStacks(1024);
+  ASSERT_EQ(cuGraphCreate(&graph_, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphAddMemsetNode(&node_, graph_, nullptr, 0, &rows, context_), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable_, graph_, 0), CUDA_SUCCESS);
+  SetStacks(512);
+  EXPECT_EQ(cuGraphExecMemsetNodeSetParams(executable_, node_, &rows, context_), CUDA_SUCCESS);
+  EXPECT_EQ(Run(), CUDA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace twinmmu::abi

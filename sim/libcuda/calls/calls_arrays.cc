@@ -263,7 +263,9 @@ extern "C" CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPER
 extern "C" CUresult cuMemMapArrayAsync(CUarrayMapInfo* list, unsigned int count, CUstream stream) {
   const CallSite site = TWINMMU_HERE;
   if (count == 0 || list == nullptr) {  // without a context, too
-    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
+    return Enter(site, [&](DriverState&) {
+      return count == 0 ? DriverCode::kInvalidValue : NullPointer(site);
+    });
   }
   return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     if (count > kMaxOperations) return ToResult(DriverCode::kInvalidValue);

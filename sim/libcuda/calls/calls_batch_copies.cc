@@ -100,25 +100,31 @@ const char* WhatIsWrong(const Batch& batch) {
   return nullptr;
 }
 
+// Whatever the context. Source: an H200 with driver 580.159.
+CUresult RefuseLegacy(const CallSite& site, Needed needed, size_t* fail_index) {
+  return Enter(site, needed, [&](DriverState& driver) {
+    Tell(fail_index, SIZE_MAX);
+    return driver.simulator->boxes().Refuse(site.name(), kIsLegacy);
+  });
+}
+
 CUresult Copy(const CallSite& site, Legacy legacy, const Batch& batch, size_t* fail_index,
               CUstream stream) {
   const Needed needed = {batch.to, batch.from, batch.sizes, batch.attributes, batch.first};
-  // As on an H200.
-  const bool needs_none = IsRefused(stream, legacy);
-  if (legacy == Legacy::kRefused && (ContextStack().empty() || needs_none)) {
-    const DiagnosticKind why =
-        needs_none ? DiagnosticKind::kImpossibleCopy : DiagnosticKind::kNoCurrentContext;
+  if (IsRefused(stream, legacy)) return RefuseLegacy(site, needed, fail_index);
+  if (legacy == Legacy::kRefused && ContextStack().empty()) {  // as on an H200
     return Enter(site, needed, [&](DriverState&) {
-      return Misused(site, why, DriverCode::kInvalidValue,
-                     needs_none ? kIsLegacy : absl::string_view());
+      return Misused(site, DiagnosticKind::kNoCurrentContext, DriverCode::kInvalidValue);
     });
   }
   return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
-    Tell(fail_index, SIZE_MAX);
     const CUresult fault = FaultOf(site, driver);
+    if (fault == CUDA_SUCCESS) {
+      const DriverCode there = CheckNeeded(site, needed);
+      if (there != DriverCode::kSuccess) return ToResult(there);
+    }
+    Tell(fail_index, SIZE_MAX);
     if (fault != CUDA_SUCCESS) return fault;
-    const DriverCode there = CheckNeeded(site, needed);
-    if (there != DriverCode::kSuccess) return ToResult(there);
     const char* const wrong = WhatIsWrong(batch);
     if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
     size_t of = 0;  // the attributes of copy i
@@ -194,12 +200,7 @@ const char* ToBox(DriverState& driver, const Context& context, const CUDA_MEMCPY
 CUresult Copy3D(const CallSite& site, Legacy legacy, size_t count,
                 const CUDA_MEMCPY3D_BATCH_OP* copies, size_t* fail_index, unsigned long long flags,
                 CUstream stream) {
-  if (IsRefused(stream, legacy)) {  // whatever the context
-    return Enter(site, {copies}, [&](DriverState&) {
-      Tell(fail_index, SIZE_MAX);
-      return Misused(site, DiagnosticKind::kImpossibleCopy, DriverCode::kInvalidValue, kIsLegacy);
-    });
-  }
+  if (IsRefused(stream, legacy)) return RefuseLegacy(site, {copies}, fail_index);
   const NamedObject named = NamedObject::OfCopy(stream);
   return EnterInContext(site, named, {copies}, [&](DriverState& driver, Context& context) {
     Tell(fail_index, SIZE_MAX);

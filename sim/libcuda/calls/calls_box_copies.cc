@@ -117,7 +117,8 @@ CUresult CopyBox(const CallSite& site, const Description* description, OnStream.
   const NamedObject named = NamedObject::OfCopy(GivenStream(stream...));
   return EnterInContext(site, named, {}, [&](DriverState& driver, Context& context) {
     if (description == nullptr) {
-      CheckUncaptured(driver, context, GivenStream(stream...));
+      CUstream const given = GivenStream(stream...);
+      if (ToNumber(given) <= kLegacyStream) CheckUncaptured(driver, context, given);
       return ToResult(NullPointer(site));
     }
     const CUDA_MEMCPY3D copy = As3D(*description);

@@ -118,15 +118,21 @@ DriverCode Write(DriverState& driver, uint64_t context, int number, const void* 
   return DriverCode::kSuccess;
 }
 
+// Calls body(driver, context), if there is such a setting, which counts before the context.
+template <typename Body>
+CUresult EnterForSetting(const CallSite& site, int setting, const size_t* size, const Body& body) {
+  return Enter(site, {size}, [&](DriverState& driver) {
+    const bool is_one = FindSetting(setting, kAnyContext) != nullptr;
+    if (!is_one) return ToResult(DriverCode::kInvalidValue);
+    return InCurrentContext(site, driver, [&](Context& context) { return body(driver, context); });
+  });
+}
+
 }  // namespace
 
 extern "C" CUresult cuCoredumpGetAttribute(int setting, void* value, size_t* size) {
-  const CallSite site = TWINMMU_HERE;
-  return Enter(site, {size}, [&](DriverState& driver) {
-    const bool is_one = FindSetting(setting, kAnyContext) != nullptr;
-    if (!is_one) return ToResult(DriverCode::kInvalidValue);  // without a context, too
-    return InCurrentContext(
-        site, driver, [&](Context& context) { return Read(context.id, setting, value, size); });
+  return EnterForSetting(TWINMMU_HERE, setting, size, [&](DriverState&, Context& context) {
+    return Read(context.id, setting, value, size);
   });
 }
 extern "C" CUresult cuCoredumpGetAttributeGlobal(int setting, void* value, size_t* size) {
@@ -134,13 +140,8 @@ extern "C" CUresult cuCoredumpGetAttributeGlobal(int setting, void* value, size_
                [&](DriverState&) { return Read(kAllContexts, setting, value, size); });
 }
 extern "C" CUresult cuCoredumpSetAttribute(int setting, void* value, size_t* size) {
-  const CallSite site = TWINMMU_HERE;
-  return Enter(site, {size}, [&](DriverState& driver) {
-    const bool is_one = FindSetting(setting, kAnyContext) != nullptr;
-    if (!is_one) return ToResult(DriverCode::kInvalidValue);
-    return InCurrentContext(site, driver, [&](Context& context) {
-      return Write(driver, context.id, setting, value, size);
-    });
+  return EnterForSetting(TWINMMU_HERE, setting, size, [&](DriverState& driver, Context& context) {
+    return Write(driver, context.id, setting, value, size);
   });
 }
 extern "C" CUresult cuCoredumpSetAttributeGlobal(int setting, void* value, size_t* size) {

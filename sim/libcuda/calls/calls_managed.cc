@@ -301,8 +301,8 @@ extern "C" CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t size, int advice,
   }
   // What is wrong with a location counts before a fault.
   return EnterInAnyContext(site, {}, [&](DriverState& driver, Context&) {
-    const Captured unsafe = driver.captures.MayMatter() ? RefuseUnsafeCall(driver) : std::nullopt;
-    return unsafe.has_value() ? *unsafe : advise(driver);
+    if (const Captured unsafe = RefuseUnsafeCall(driver)) return *unsafe;
+    return advise(driver);
   });
 }
 

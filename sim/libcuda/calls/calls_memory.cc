@@ -81,7 +81,7 @@ extern "C" CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUd
   const CallSite site = TWINMMU_HERE;
   if (base != nullptr) *base = 0;  // stays, if it fails
   if (size != nullptr) *size = 0;
-  // Nothing is asked, not even for a driver that was begun.
+  // Nothing is asked, for which not even cuInit is needed.
   if (base == nullptr && size == nullptr) return EnterAlways(site, [] { return CUDA_SUCCESS; });
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
     return Give(driver.vmm.GetAddressRange(context.device, DeviceAddress(ptr)), base, size);
@@ -180,7 +180,7 @@ extern "C" CUresult cuMemHostUnregister(void* memory) {
   const CallSite site = TWINMMU_HERE;
   if (memory == nullptr) {
     return Enter(site, [&](DriverState& driver) {
-      if (ContextStack().empty()) return ToResult(DriverCode::kInvalidValue);
+      if (ContextStack().empty()) return ToResult(NullPointer(site));
       return InCurrentContext(site, driver, [](Context&) { return DriverCode::kInvalidValue; });
     });
   }

@@ -156,8 +156,7 @@ extern "C" CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attrib
 extern "C" CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                           CUdeviceptr ptr) {
   return Enter(TWINMMU_HERE, {value}, [&](DriverState& driver) {
-    const Captured unsafe = driver.captures.MayMatter() ? RefuseUnsafeCall(driver) : std::nullopt;
-    if (unsafe.has_value()) return *unsafe;
+    if (const Captured unsafe = RefuseUnsafeCall(driver)) return ToResult(*unsafe);
     const DeviceAddress address(ptr);
     const absl::Status mapped = CheckMapped(driver, address);
     if (!mapped.ok()) return ToResult(mapped);

@@ -40,10 +40,8 @@ bool Exists(DriverState& driver, CUdevice device) {
   return count.ok() && device >= 0 && device < *count;
 }
 
-// What is null counts after all that is wrong with the stream.
-CUresult RefuseNull(const CallSite& site, DriverState& driver, const Context& context,
-                    CUstream stream) {
-  CheckUncaptured(driver, context, stream);
+// What is null counts after all that is wrong with the stream, and after a fault.
+CUresult RefuseNull(const CallSite& site, DriverState& driver) {
   const CUresult fault = FaultOf(site, driver);
   return fault == CUDA_SUCCESS ? ToResult(NullPointer(site)) : fault;
 }
@@ -57,7 +55,7 @@ CUresult EnterOnStream(const CallSite& site, Needed needed, CUstream stream, con
     const Captured unsafe = RefuseUnsafeOn(driver, context, stream);
     if (unsafe.has_value()) return *unsafe;
     for (const void* const pointer : needed) {
-      if (pointer == nullptr) return RefuseNull(site, driver, context, stream);
+      if (pointer == nullptr) return RefuseNull(site, driver);
     }
     const Captured captured = capture(driver, context);
     if (captured.has_value()) return *captured;

@@ -380,7 +380,8 @@ extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsig
   const CallSite site = TWINMMU_HERE;
   if (flags == 0) return RecordOn(site, event, stream);
   return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
-    if (event == nullptr) CheckUncaptured(driver, context, stream);
+    const bool on_legacy = ToNumber(stream) <= kLegacyStream;
+    if (event == nullptr && on_legacy) CheckUncaptured(driver, context, stream);
     if (!FindEvent(site, driver, event).has_value()) {
       return ToResult(DriverCode::kInvalidHandle);
     }
@@ -419,7 +420,7 @@ extern "C" CUresult cuEventSynchronize(CUevent event) {
 // The time between the calls that recorded them.
 extern "C" CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   const CallSite site = TWINMMU_HERE;
-  // Of none INVALID_HANDLE, after a fault, too.
+  // Without a first event or a result INVALID_HANDLE, after a fault, too.
   const CUevent named = milliseconds != nullptr ? start : nullptr;
   return EnterWithHandle(site, named, {}, [&](DriverState& driver, Context& context) {
     for (const CUevent event : {start, end}) {

@@ -213,7 +213,7 @@ extern "C" CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr dptr
       size != 0 && (dptr | size) % kPage == 0;
   const CallSite site = TWINMMU_HERE;
   if (!can_be && !HasCurrentContext()) {
-    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
+    return Enter(site, {handle}, [](DriverState&) { return DriverCode::kInvalidValue; });
   }
   return EnterInAnyContext(site, {handle}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOf(site, driver);

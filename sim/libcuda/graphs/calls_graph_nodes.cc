@@ -27,8 +27,8 @@ CUresult AddTo(const CallSite& site, DriverState& driver, Graphs& graphs, Graph&
   GraphWork work = EmptyWork();
   const CUresult made = make(driver, &work);
   if (made != CUDA_SUCCESS) {
-    // An H200 with driver 580.159 looks at these before a fault, if the node does operations on
-    // memory, not for kernels, copies and fills; and before what a child may not be.
+    // An H200 with driver 580.159 looks at the dependencies before a fault, if the node does
+    // operations on memory, not for kernels, copies and fills; and before what a child may not be.
     const bool looks = std::holds_alternative<BatchWork>(work) && made == FaultOf(site, driver);
     const bool is_child = std::holds_alternative<ChildWork>(work) && made == kNotSupported;
     return (looks || is_child) && !HasDependencies(graph, node) ? kInvalidValue : made;

@@ -3,6 +3,7 @@
 #ifndef TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_CALLS_H_
 #define TWINMMU_SIM_LIBCUDA_GRAPHS_GRAPH_CALLS_H_
 
+#include <algorithm>
 #include <mutex>
 
 #include "sim/libcuda/calls/convert.h"
@@ -63,11 +64,13 @@ CUresult EnterGraphInContext(const CallSite& site, CUgraph graph, Needed needed,
     const DriverCode current = CurrentContext(site, &context);
     if (current != DriverCode::kSuccess) return ToResult(current);
     const std::shared_ptr<Graph> found = graphs.Find(graph);
-    const CUresult fault = FaultOf(site, driver);
+    const bool is_complete =
+        found != nullptr && std::count(needed.begin(), needed.end(), nullptr) == 0;
+    const CUresult fault = is_complete ? CUDA_SUCCESS : FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return fault;
     const DriverCode there = CheckNeeded(site, needed);
-    const bool is_complete = found != nullptr && there == DriverCode::kSuccess;
-    if (!is_complete) return fault != CUDA_SUCCESS ? fault : kInvalidValue;
-    return ToResult(body(driver, graphs, *found));
+    if (there != DriverCode::kSuccess) return ToResult(there);
+    return found == nullptr ? NoSuchGraph() : ToResult(body(driver, graphs, *found));
   });
 }
 

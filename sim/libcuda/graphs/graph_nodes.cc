@@ -185,14 +185,38 @@ CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& wo
 
 namespace {
 
-// The context of a copy or a fill: the one that is named, or the current one; without either, the
-// primary one of the device of the memory. A fault counts at once where one is named. Source: an
-// H200 with driver 580.159.
+// The context in which memory was made; of what has none, the primary one of the first device.
+Context& OwnerOf(DriverState& driver, DeviceAddress memory) {
+  const auto found = driver.simulator->linear().Find(memory);
+  Context* const owner =
+      found.ok() ? driver.contexts.Find(ToPointer<CUcontext>(found->owner)) : nullptr;
+  return owner != nullptr ? *owner : driver.contexts.Primary(DeviceOrdinal(0));
+}
+
+bool IsAddress(CUmemorytype type) {
+  return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
+}
+
+// Of what is written, or of what is read, if that is no memory of a device.
+Context& OwnerOf(DriverState& driver, const CUDA_MEMCPY3D& copy) {
+  for (CUarray const array :
+       {copy.dstMemoryType == CU_MEMORYTYPE_ARRAY ? copy.dstArray : nullptr,
+        copy.srcMemoryType == CU_MEMORYTYPE_ARRAY ? copy.srcArray : nullptr}) {
+    const auto record = driver.arrays.arrays.Find(ToNumber(array));
+    if (record.has_value()) return *record->context;
+  }
+  return OwnerOf(driver,
+                 DeviceAddress(IsAddress(copy.dstMemoryType) ? copy.dstDevice : copy.srcDevice));
+}
+
+// The context of a copy or a fill: the one that is named, or the current one; without either, that
+// of `memory`, which is asked for owner(). A fault counts at once where one is named. Source: an
+// H200 with driver 580.159; which context it takes without either is not measured.
+template <typename Owner>
 CUresult FindContextOf(const CallSite& site, DriverState& driver, CUcontext handle,
-                       DeviceAddress memory, Context** context) {
+                       const Owner& owner, Context** context) {
   if (handle == nullptr && !HasCurrentContext()) {
-    const auto found = driver.simulator->linear().Find(memory);
-    *context = &driver.contexts.Primary(found.ok() ? found->device : DeviceOrdinal(0));
+    *context = &owner();
     return CUDA_SUCCESS;
   }
   const DriverCode known = FindAlive(site, driver, handle, context);
@@ -204,8 +228,8 @@ CUresult FindContextOf(const CallSite& site, DriverState& driver, CUcontext hand
 
 CUresult MakeCopy(const CallSite& site, DriverState& driver, const CUDA_MEMCPY3D& given,
                   CUcontext context, CopyWork* made) {
-  const CUresult found =
-      FindContextOf(site, driver, context, DeviceAddress(given.dstDevice), &made->context);
+  const CUresult found = FindContextOf(
+      site, driver, context, [&]() -> Context& { return OwnerOf(driver, given); }, &made->context);
   if (found != CUDA_SUCCESS) return found;
   made->copy = given;
   if (given.WidthInBytes == 0 || given.Height == 0 || given.Depth == 0) return kInvalidValue;
@@ -230,11 +254,12 @@ CUresult CheckFill(const CallSite& site, DriverState& driver, const FillWork& wo
 
 CUresult MakeFill(const CallSite& site, DriverState& driver, const CUDA_MEMSET_NODE_PARAMS& given,
                   CUcontext context, FillWork* made) {
-  const CUresult found =
-      FindContextOf(site, driver, context, DeviceAddress(given.dst), &made->context);
+  const DeviceAddress memory(given.dst);
+  const CUresult found = FindContextOf(
+      site, driver, context, [&]() -> Context& { return OwnerOf(driver, memory); }, &made->context);
   if (found != CUDA_SUCCESS) return found;
   made->fill = given;
-  made->device = FillerOf(driver, *made->context, DeviceAddress(given.dst));
+  made->device = FillerOf(driver, *made->context, memory);
   const CUresult possible = CheckFill(site, driver, *made);
   return possible == CUDA_SUCCESS ? FaultOf(site, driver) : possible;
 }

@@ -220,7 +220,7 @@ TEST_F(ExceptionGuardTest, ACallMadeByAHostFunctionLeavesItCancellable) {
 }
 
 // A driver takes the size of a directory for that of an image, for which there is no memory.
-TEST_F(ExceptionGuardTest, AModuleThatIsNoFileIsNotFound) {
+TEST_F(ExceptionGuardTest, AModuleThatIsNoFileIsNotLoaded) {
   const std::pair<const char*, CUresult> cases[] = {{"/", kOutOfMemory},
                                                     {"", kInvalidValue},
                                                     {"/dev/zero", kFileNotFound},

@@ -68,10 +68,9 @@ CUresult EnterEvent(const CallSite& site, CUcontext handle, CUevent event, NullE
     if (alive != DriverCode::kSuccess) return ToResult(alive);
     const CUresult fault = FaultOf(site, driver);
     if (fault != CUDA_SUCCESS) return fault;
-    const bool may_miss = event == nullptr && null == NullEvent::kAfterCaptures;
-    std::optional<EventRecord> record;
-    if (!may_miss) record = FindEvent(site, driver, event);
-    if (!may_miss && !record.has_value()) return ToResult(DriverCode::kInvalidHandle);
+    const std::optional<EventRecord> record = FindEvent(site, driver, event);
+    const bool waits = event == nullptr && null == NullEvent::kAfterCaptures;
+    if (!record.has_value() && !waits) return ToResult(DriverCode::kInvalidHandle);
     const Captured refused = RefuseWaitFor(driver, *context);
     if (refused.has_value()) return *refused;
     if (!record.has_value()) return ToResult(DriverCode::kInvalidHandle);

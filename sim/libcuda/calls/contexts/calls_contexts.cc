@@ -178,12 +178,20 @@ extern "C" CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
 TWINMMU_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
 
 extern "C" CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
-  return Enter(TWINMMU_HERE, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+  const CallSite site = TWINMMU_HERE;
+  return Enter(site, [&](DriverState& driver) -> absl::Status {
+    if (!Exists(driver, dev)) {
+      return MakeDriverStatus({DriverCode::kInvalidDevice, ErrorOrigin::kSimulator, site.name()},
+                              "there is no such device");
+    }
     Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
-    if (driver.contexts.HasGreen(primary)) return DriverCode::kNotPermitted;
-    if (driver.contexts.Reset(primary)) FreeWhatBelongsTo(driver, primary);
-    return DriverCode::kSuccess;
+    bool was_alive = false;
+    if (!driver.contexts.Reset(primary, &was_alive)) {
+      return MakeDriverStatus({DriverCode::kNotPermitted, ErrorOrigin::kSimulator, site.name()},
+                              "the primary context has green ones");
+    }
+    if (was_alive) FreeWhatBelongsTo(driver, primary);
+    return absl::OkStatus();
   });
 }
 TWINMMU_ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
@@ -317,7 +325,7 @@ extern "C" CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {device}, [&](DriverState& driver) {
     // The current one may be destroyed.
-    if (handle == nullptr) return DeviceOfCurrent(device);
+    if (handle == nullptr && !ContextStack().empty()) return DeviceOfCurrent(device);
     Context* context = nullptr;
     const DriverCode known = FindAlive(site, driver, handle, &context);
     if (known == DriverCode::kSuccess) *device = context->device.value();

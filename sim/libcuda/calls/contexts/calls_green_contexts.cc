@@ -163,8 +163,9 @@ extern "C" CUresult cuCtxGetDevResource(CUcontext handle, Resource* resource, in
     if (handle == nullptr) return DriverCode::kInvalidContext;
     const DriverCode alive = FindAlive(site, driver, handle, &context);
     if (alive != DriverCode::kSuccess) return alive;
-    *resource = ResourceOf(driver, *context);
-    return static_cast<DriverCode>(FaultOf(site, driver));
+    const auto fault = static_cast<DriverCode>(FaultOf(site, driver));
+    if (fault == DriverCode::kSuccess) *resource = ResourceOf(driver, *context);
+    return fault;
   });
 }
 
@@ -176,8 +177,9 @@ extern "C" CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, Resource* resour
     Context* green = nullptr;
     const DriverCode alive = FindAlive(driver, handle, &green);
     if (alive != DriverCode::kSuccess) return alive;
-    *resource = ResourceOf(driver, *green);
-    return static_cast<DriverCode>(FaultOf(site, driver));
+    const auto fault = static_cast<DriverCode>(FaultOf(site, driver));
+    if (fault == DriverCode::kSuccess) *resource = ResourceOf(driver, *green);
+    return fault;
   });
 }
 

@@ -122,16 +122,15 @@ CUresult FindUncaptured(const CallSite& site, DriverState& driver, CUstream stre
   return RefuseQuestion(driver, *named->record.context, stream).value_or(CUDA_SUCCESS);
 }
 
-// What is null counts after all that is wrong with the stream.
+// Calls body(driver, named). What is null counts after all that is wrong with the stream.
 template <typename Body>
 CUresult EnterStream(const CallSite& site, CUstream stream, const void* value, const Body& body) {
   return Enter(site, [&](DriverState& driver) {
-    if (value != nullptr) return ToResult(body(driver));
     Named named;
     const CUresult known = FindUncaptured(site, driver, stream, &named);
     if (known != CUDA_SUCCESS) return known;
-    const CUresult fault = FaultOf(site, driver);
-    return fault == CUDA_SUCCESS ? ToResult(NullPointer(site)) : fault;
+    const DriverCode there = CheckNeeded(site, {value});
+    return there == DriverCode::kSuccess ? ToResult(body(driver, named)) : ToResult(there);
   });
 }
 
@@ -175,10 +174,7 @@ TWINMMU_OF_THREAD(cuStreamGetDevice_ptsz, cuStreamGetDevice, (CUstream stream, C
 
 extern "C" CUresult cuStreamGetAttribute(CUstream stream, int attribute, void* value) {
   const CallSite site = TWINMMU_HERE;
-  return EnterStream(site, stream, value, [&](DriverState& driver) {
-    Named named;
-    const CUresult known = FindUncaptured(site, driver, stream, &named);
-    if (known != CUDA_SUCCESS) return known;
+  return EnterStream(site, stream, value, [&](DriverState&, Named& named) {
     const size_t size = SizeOf(attribute);
     if (size == 0) return ToResult(DriverCode::kInvalidValue);
     const StreamAttribute found = AttributeOf(named.record, attribute);
@@ -191,10 +187,7 @@ TWINMMU_OF_THREAD(cuStreamGetAttribute_ptsz, cuStreamGetAttribute,
 
 extern "C" CUresult cuStreamSetAttribute(CUstream stream, int attribute, const void* value) {
   const CallSite site = TWINMMU_HERE;
-  return EnterStream(site, stream, value, [&](DriverState& driver) {
-    Named named;
-    const CUresult known = FindUncaptured(site, driver, stream, &named);
-    if (known != CUDA_SUCCESS) return known;
+  return EnterStream(site, stream, value, [&](DriverState& driver, Named& named) {
     StreamAttribute wanted = {};
     const size_t size = SizeOf(attribute);
     std::memcpy(wanted.data(), value, size);

@@ -40,6 +40,10 @@ bool IsToldLater(const absl::Status& status) {
   }
 }
 
+bool LacksOptions(const int* options, unsigned int count) {
+  return options == nullptr && count != 0;
+}
+
 // CUlibraryOption: of these the image is copied anyway, and functions of the host are none here,
 // but need their table.
 bool AreLibraryOptions(const int* options, void** values, unsigned int count) {
@@ -155,8 +159,8 @@ extern "C" CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUj
                                       void** library_values, unsigned int library_count) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {library, image}, [&](DriverState& driver) {
-    const bool lacks_options = library_options == nullptr && library_count != 0;
-    if (lacks_options || !AreLibraryOptions(library_options, library_values, library_count)) {
+    if (LacksOptions(library_options, library_count) ||
+        !AreLibraryOptions(library_options, library_values, library_count)) {
       return ToResult(DriverCode::kInvalidValue);
     }
     return Keep(site, driver, driver.simulator->kernels().PtxAt(AnyDevice(), image),
@@ -171,8 +175,9 @@ extern "C" CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* name,
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {library, name}, [&](DriverState& driver) {
     const JitOptions jit(count, options, values);
-    const bool lacks_options = library_options == nullptr && library_count != 0;
-    if (lacks_options || !jit.IsListTaken()) return ToResult(DriverCode::kInvalidValue);
+    if (LacksOptions(library_options, library_count) || !jit.IsListTaken()) {
+      return ToResult(DriverCode::kInvalidValue);
+    }
     std::string image;
     const DriverCode read = ReadImage(name, &image);
     if (read != DriverCode::kSuccess) return ToResult(read);

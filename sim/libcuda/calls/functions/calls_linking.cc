@@ -140,9 +140,9 @@ absl::StatusOr<Texts> PtxOf(const CallSite& site, DriverState& driver, const Lin
   }
 }
 
-// `compiles`: what PTX is refused with for the options of this input.
+// `error_of_ptx`: what PTX gets for the options of this input.
 absl::Status Add(const CallSite& site, DriverState& driver, LinkState& link, int type,
-                 absl::string_view data, const char* name, DriverCode compiles) {
+                 absl::string_view data, const char* name, DriverCode error_of_ptx) {
   if (ptx::IsJoined(data.substr(0, data.find('\0')))) {
     link.failed = ToResult(DriverCode::kNoBinaryForGpu);
     return Refuse(site, DriverCode::kNoBinaryForGpu, "what is linked cannot be linked again");
@@ -152,8 +152,8 @@ absl::Status Add(const CallSite& site, DriverState& driver, LinkState& link, int
     if (type == kMachineCode) link.spoilt = ToResult(GetDriverCode(texts.status()));
     return texts.status();
   }
-  if (compiles != DriverCode::kSuccess) {
-    return Refuse(site, compiles, "no PTX is compiled with these options");
+  if (error_of_ptx != DriverCode::kSuccess) {
+    return Refuse(site, error_of_ptx, "no PTX is compiled with these options");
   }
   std::vector<ptx::Module> modules;
   for (const std::string& text : *texts) {
@@ -228,7 +228,7 @@ extern "C" CUresult cuLinkAddData_v2(CUlinkState handle, int type, void* data, s
     // A text ends at its end, whatever is said of it, as an H100 has it.
     const size_t there = type == kPtx ? strnlen(bytes, size) : size;
     if (there > PTRDIFF_MAX) return Refuse(site, DriverCode::kInvalidValue, "nothing is so large");
-    return Tell(site, link, Add(site, driver, link, type, {bytes, there}, name, read.Compiles()));
+    return Tell(site, link, Add(site, driver, link, type, {bytes, there}, name, read.ErrorOfPtx()));
   });
 }
 TWINMMU_ALIAS(cuLinkAddData, cuLinkAddData_v2);
@@ -248,7 +248,7 @@ extern "C" CUresult cuLinkAddFile_v2(CUlinkState handle, int type, const char* p
     if (type < 0 || type >= kInputTypes) {
       return Refuse(site, DriverCode::kInvalidImage, "there is no such type of input");
     }
-    return Tell(site, link, Add(site, driver, link, type, content, path, read.Compiles()));
+    return Tell(site, link, Add(site, driver, link, type, content, path, read.ErrorOfPtx()));
   });
 }
 TWINMMU_ALIAS(cuLinkAddFile, cuLinkAddFile_v2);

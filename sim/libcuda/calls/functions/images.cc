@@ -78,8 +78,8 @@ bool TakesValue(CUjit_option option, const void* value) {
   }
 }
 
-// What PTX is refused with for an option.
-DriverCode CompilesWith(CUjit_option option, const void* value) {
+// The error that PTX gets for an option, if any.
+DriverCode ErrorOfPtxWith(CUjit_option option, const void* value) {
   const uint64_t number = ToNumber(value) & 0xffffffff;
   const bool is_negative = number >> 31 != 0;
   switch (option) {
@@ -106,7 +106,7 @@ JitOptions::JitOptions(unsigned int count, const CUjit_option* options, void** v
     const CUjit_option option = options[i];
     if (option < 0 || option >= kOptions) is_list_taken_ = false;
     are_values_taken_ = are_values_taken_ && TakesValue(option, values[i]);
-    if (compiles_ == DriverCode::kSuccess) compiles_ = CompilesWith(option, values[i]);
+    if (error_of_ptx_ == DriverCode::kSuccess) error_of_ptx_ = ErrorOfPtxWith(option, values[i]);
     is_for_kepler_ = is_for_kepler_ || option == kForKepler;
     const int list = option - CU_JIT_GLOBAL_SYMBOL_NAMES;
     if (list >= 0 && list < 3) lists[list] = &values[i];
@@ -124,7 +124,7 @@ JitOptions::JitOptions(unsigned int count, const CUjit_option* options, void** v
   }
   CheckLog(infos_, has_log[0]);
   CheckLog(errors_, has_log[1]);
-  ReadHostVariables(lists);
+  NoteHostVariables(lists);
 }
 
 void JitOptions::CheckLog(const Log& log, bool is_said) {
@@ -132,7 +132,7 @@ void JitOptions::CheckLog(const Log& log, bool is_said) {
   if (is_said != (log.size != nullptr) || has_nowhere) is_list_taken_ = false;
 }
 
-void JitOptions::ReadHostVariables(void** const (&lists)[3]) {
+void JitOptions::NoteHostVariables(void** const (&lists)[3]) {
   const auto is_said = [](void** value) { return value != nullptr; };
   if (std::none_of(std::begin(lists), std::end(lists), is_said)) return;
   const bool are_whole = std::all_of(std::begin(lists), std::end(lists), is_said) &&
@@ -141,11 +141,13 @@ void JitOptions::ReadHostVariables(void** const (&lists)[3]) {
     is_list_taken_ = false;
     return;
   }
-  const auto* const names = static_cast<const char* const*>(*lists[0]);
-  const uint64_t names_there = ToNumber(*lists[2]) & 0xffffffff;
-  for (uint64_t i = 0; i < names_there; ++i) {
-    if (names[i] != nullptr) host_variables_.insert(names[i]);
-  }
+  host_variables_ = static_cast<const char* const*>(*lists[0]);
+  host_variable_count_ = ToNumber(*lists[2]) & 0xffffffff;
+}
+
+bool JitOptions::HasHostVariable(const std::string& name) const {
+  return std::any_of(host_variables_, host_variables_ + host_variable_count_,
+                     [&](const char* known) { return known != nullptr && name == known; });
 }
 
 absl::Status JitOptions::Check(const CallSite& site, DriverState& driver, DeviceOrdinal device,
@@ -157,17 +159,17 @@ absl::Status JitOptions::Check(const CallSite& site, DriverState& driver, Device
   if (!is_list_taken_) return refuse(kListWords);
   if (!are_values_taken_) return refuse("an option has a value that it cannot have");
   if (!ptx.ok()) return ptx.status();
-  const DriverCode compiles = is_for_kepler_ ? DriverCode::kInvalidPtx : compiles_;
-  if (compiles != DriverCode::kSuccess) {
-    return MakeDriverStatus({compiles, ErrorOrigin::kSimulator, site.name()},
+  const DriverCode error = is_for_kepler_ ? DriverCode::kInvalidPtx : error_of_ptx_;
+  if (error != DriverCode::kSuccess) {
+    return MakeDriverStatus({error, ErrorOrigin::kSimulator, site.name()},
                             "no PTX is compiled with these options");
   }
-  if (host_variables_.empty()) return absl::OkStatus();
+  if (host_variable_count_ == 0) return absl::OkStatus();
   const absl::StatusOr<ptx::Module> module =
       driver.simulator->kernels().Parse(site.name(), device, ptx->substr(0, ptx->find('\0')));
   if (!module.ok()) return module.status();
   for (const ptx::Variable& variable : module->variables) {
-    if (host_variables_.count(variable.name) == 0) continue;
+    if (!HasHostVariable(variable.name)) continue;
     return refuse(absl::StrCat("'", variable.name, "' of the PTX cannot be one of the host's"));
   }
   return absl::OkStatus();

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -34,8 +33,8 @@ class JitOptions {
   bool IsListTaken() const { return is_list_taken_; }
   // False, and INVALID_VALUE before the image counts.
   bool AreValuesTaken() const { return are_values_taken_; }
-  // What PTX is refused with for these options.
-  DriverCode Compiles() const { return compiles_; }
+  // The error that PTX gets for these options, if any.
+  DriverCode ErrorOfPtx() const { return error_of_ptx_; }
 
   // The status of `ptx`; or one of the above; or INVALID_VALUE: one of its variables is said to be
   // the host's. An H200 takes no variable of PTX for one of the host's, not even one that is only
@@ -56,15 +55,18 @@ class JitOptions {
   };
 
   void CheckLog(const Log& log, bool is_said);
-  void ReadHostVariables(void** const (&lists)[3]);
+  void NoteHostVariables(void** const (&lists)[3]);
+  bool HasHostVariable(const std::string& name) const;
 
   Log errors_;
   Log infos_;
   bool is_list_taken_ = true;
   bool are_values_taken_ = true;
-  DriverCode compiles_ = DriverCode::kSuccess;
+  DriverCode error_of_ptx_ = DriverCode::kSuccess;
   bool is_for_kepler_ = false;  // which no PTX is compiled for, unless it is linked
-  std::set<std::string> host_variables_;
+  // Of the program, which are read when they are needed.
+  const char* const* host_variables_ = nullptr;
+  uint64_t host_variable_count_ = 0;
 };
 
 // FILE_NOT_FOUND: it is no file, or cannot be read; INVALID_VALUE: it has no name; OUT_OF_MEMORY:

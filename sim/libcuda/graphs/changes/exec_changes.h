@@ -4,7 +4,6 @@
 #define TWINMMU_SIM_LIBCUDA_GRAPHS_CHANGES_EXEC_CHANGES_H_
 
 #include <memory>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -85,7 +84,9 @@ CUresult MoveInExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, co
     if (fault != CUDA_SUCCESS) return fault;
     const DriverCode there = CheckNeeded(site, {params});
     if (there != DriverCode::kSuccess) return ToResult(there);
-    if (context == nullptr && !HasCurrentContext()) return kInvalidValue;
+    if (context == nullptr && !HasCurrentContext()) {
+      return ToResult(Misused(site, DiagnosticKind::kNoCurrentContext, DriverCode::kInvalidValue));
+    }
     return ChangeNode(driver, exec, node, [&](DriverState&, GraphNode* found) {
       Work* const work = std::get_if<Work>(&found->work);
       if (work == nullptr) return kInvalidValue;
@@ -96,6 +97,7 @@ CUresult MoveInExec(const CallSite& site, CUgraphExec exec, CUgraphNode node, co
       if (!CanBecome(*work, made)) return kInvalidValue;
       *work = made;
       found->memory = MemoryOf(site, driver, found->work);
+      NoteStack(driver, found);
       return CUDA_SUCCESS;
     });
   });
