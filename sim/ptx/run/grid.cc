@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <new>
 #include <set>
@@ -48,6 +48,18 @@ constexpr uint64_t kMostHeld = 16;
 
 class Grid::Impl {
  public:
+  // It is larger than what malloc keeps at hand: the memory of one is kept for the next.
+  static void* operator new(size_t size) {
+    void* const memory = kept_.exchange(nullptr, std::memory_order_acquire);
+    return memory != nullptr ? memory : ::operator new(size);
+  }
+  static void operator delete(void* memory) {
+    void* none = nullptr;
+    const bool keeps = kept_.compare_exchange_strong(none, memory, std::memory_order_release,
+                                                     std::memory_order_relaxed);
+    if (!keeps) ::operator delete(memory);
+  }
+
   Impl(const GridEnvironment& environment, Launch launch, int threads)
       : mmu_(*environment.mmu),
         launch_(std::move(launch)),
@@ -303,6 +315,8 @@ class Grid::Impl {
 
   static constexpr uint64_t kParked = ~uint64_t{0};
 
+  static inline std::atomic<void*> kept_{nullptr};  // memory of none
+
   Mmu& mmu_;
   const Launch launch_;
   const int threads_;
@@ -325,8 +339,8 @@ class Grid::Impl {
   std::mutex mutex_;  // guards the rest
   uint64_t next_ = 0;
   uint64_t resident_ = 0;
-  bool begin_next_ = false;  // before those that are parked
-  std::deque<BlockPointer> parked_;
+  bool begin_next_ = false;         // before those that are parked
+  std::list<BlockPointer> parked_;  // takes no memory while there are none, as a deque does
   std::vector<BlockPointer>& unused_ = residents_->unused;
   uint64_t turns_ = 0;
   uint64_t quiet_ = 0;     // turns since a block got anywhere
