@@ -56,7 +56,7 @@ CUresult SetArgument(const CallSite& site, CUfunction function, int offset, cons
     if (value == nullptr) return NullPointer(site);
     const size_t begin = static_cast<size_t>(offset);
     launch.parameters.resize(std::max(launch.parameters.size(), begin + bytes));
-    std::memcpy(launch.parameters.data() + begin, value, bytes);
+    if (bytes != 0) std::memcpy(launch.parameters.data() + begin, value, bytes);
     return DriverCode::kSuccess;
   });
 }
