@@ -40,6 +40,15 @@ class GraphFaultsTest : public NewProcessTest {
   static void SetStacks(size_t bytes) {
     EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, bytes), CUDA_SUCCESS);
   }
+  // A fill of 4096 bytes at most, whose height is left to say.
+  static CUDA_MEMSET_NODE_PARAMS Rows() {
+    CUDA_MEMSET_NODE_PARAMS rows = {};
+    EXPECT_EQ(cuMemAlloc(&rows.dst, 4096), CUDA_SUCCESS);
+    rows.elementSize = 4;
+    rows.width = 8;
+    rows.pitch = 64;
+    return rows;
+  }
   CUresult Run() {
     EXPECT_EQ(cuGraphLaunch(executable_, nullptr), CUDA_SUCCESS);
     return cuCtxSynchronize();
@@ -138,11 +147,7 @@ TEST_F(GraphFaultsTest, AnUpdateGivesTheStacksOfNowToAKernelThatIsNot) {
 TEST_F(GraphFaultsTest, AFillOfRowsFaultsToo) {
   if (RanInNewProcess()) return;
   ASSERT_NO_FATAL_FAILURE(Make());
-  CUDA_MEMSET_NODE_PARAMS rows = {};
-  ASSERT_EQ(cuMemAlloc(&rows.dst, 4096), CUDA_SUCCESS);
-  rows.elementSize = 4;
-  rows.width = 8;
-  rows.pitch = 64;
+  CUDA_MEMSET_NODE_PARAMS rows = Rows();
   for (const size_t height : {1, 2}) {
     rows.height = height;
     SetStacks(1024);
@@ -157,12 +162,8 @@ TEST_F(GraphFaultsTest, AFillOfRowsFaultsToo) {
 TEST_F(GraphFaultsTest, AFillThatIsSetAgainHasTheStacksOfNow) {
   if (RanInNewProcess()) return;
   ASSERT_NO_FATAL_FAILURE(Make());
-  CUDA_MEMSET_NODE_PARAMS rows = {};
-  ASSERT_EQ(cuMemAlloc(&rows.dst, 4096), CUDA_SUCCESS);
-  rows.elementSize = 4;
-  rows.width = 8;
+  CUDA_MEMSET_NODE_PARAMS rows = Rows();
   rows.height = 2;
-  rows.pitch = 64;
   SetStacks(1024);
   ASSERT_EQ(cuGraphCreate(&graph_, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuGraphAddMemsetNode(&node_, graph_, nullptr, 0, &rows, context_), CUDA_SUCCESS);
