@@ -1,6 +1,25 @@
 #include "api/sparse_arrays.h"
 
 namespace twinmmu {
+namespace {
+
+// UNORM_INT_101010_2.
+constexpr int kPacked = 0x50;
+// UNORM_INT8X1, X2 and X4, UNORM_INT16X1 and so on; then the same for SNORM.
+constexpr int kFirstNormalised = 0xc0;
+constexpr int kLastNormalised = 0xcb;
+
+Bytes NormalisedSize(const ArrayDescriptor& descriptor) {
+  if (!IsNormalised(descriptor.format)) return Bytes(0);
+  const int number = static_cast<int>(descriptor.format);
+  if (number == kPacked) return Bytes(descriptor.channels == 4 ? 4 : 0);
+  const int index = number - kFirstNormalised;
+  const uint32_t channels = 1u << (index % 3);
+  const Bytes each(index / 3 % 2 == 0 ? 1 : 2);
+  return descriptor.channels == channels ? each * channels : Bytes(0);
+}
+
+}  // namespace
 
 Bytes ElementSize(const ArrayDescriptor& descriptor) {
   switch (descriptor.format) {
@@ -16,7 +35,12 @@ Bytes ElementSize(const ArrayDescriptor& descriptor) {
     case ArrayFormat::kFloat:
       return Bytes(4) * descriptor.channels;
   }
-  return Bytes(0);
+  return NormalisedSize(descriptor);
+}
+
+bool IsNormalised(ArrayFormat format) {
+  const int number = static_cast<int>(format);
+  return number == kPacked || (number >= kFirstNormalised && number <= kLastNormalised);
 }
 
 }  // namespace twinmmu

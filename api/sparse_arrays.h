@@ -25,7 +25,7 @@
 
 namespace twinmmu {
 
-// CUarray_format: the type of one channel of an element.
+// CUarray_format: the type of one channel of an element. See also IsNormalised.
 enum class ArrayFormat : int32_t {
   kUint8 = 0x01,
   kUint16 = 0x02,
@@ -156,8 +156,12 @@ class SparseArrays {
                                        const ArrayExtent& offset, const ArrayExtent& extent) = 0;
 };
 
-// The size of an element with all its channels. 0 for a format that does not exist.
+// The size of an element with all its channels. 0 for a format that does not exist, or not with so
+// many channels.
 Bytes ElementSize(const ArrayDescriptor& descriptor);
+// Of those that stand for numbers from 0 or -1 to 1, and have one number of channels each:
+// UNORM_INT_101010_2, UNORM_INT8X1 to SNORM_INT16X4. Source: an H200 with driver 580.159.
+bool IsNormalised(ArrayFormat format);
 
 }  // namespace twinmmu
 

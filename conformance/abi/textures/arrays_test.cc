@@ -111,5 +111,40 @@ TEST_F(ArraysTest, OfThreeDimensionsKeepWhatIsCopied) {
   EXPECT_EQ(read, words);
 }
 
+// UNORM_INT_101010_2, UNORM_INT8X1 to SNORM_INT16X4.
+TEST_F(ArraysTest, OfNormalisedNumbersHaveOneNumberOfChannels) {
+  struct Format {
+    int number;
+    unsigned int channels;
+    size_t bytes;  // of an element
+  };
+  std::vector<Format> formats = {{0x50, 4, 4}};
+  for (int i = 0; i < 12; ++i) {
+    const unsigned int channels = 1u << (i % 3);
+    formats.push_back({0xc0 + i, channels, channels * (i / 3 % 2 == 0 ? 1u : 2u)});
+  }
+  for (const auto& [number, channels, bytes] : formats) {
+    const auto format = static_cast<CUarray_format>(number);
+    for (const unsigned int other : {1u, 2u, 4u}) {
+      if (other == channels) continue;
+      CUarray none = nullptr;
+      const CUDA_ARRAY_DESCRIPTOR wrong = {8, 2, format, other};
+      EXPECT_EQ(cuArrayCreate(&none, &wrong), CUDA_ERROR_INVALID_VALUE) << number;
+    }
+    CUarray const array = MakeArray(8, 0, 0, format, channels, 0);
+    std::vector<unsigned char> written(8 * bytes, 0x5a);
+    std::vector<unsigned char> found(8 * bytes);
+    EXPECT_EQ(cuMemcpyHtoA(array, 0, written.data(), written.size()), CUDA_SUCCESS) << number;
+    EXPECT_EQ(cuMemcpyAtoH(found.data(), array, 0, found.size()), CUDA_SUCCESS) << number;
+    EXPECT_EQ(found, written) << number;
+    EXPECT_EQ(cuMemcpyAtoH(found.data(), array, 1, found.size()), CUDA_ERROR_INVALID_VALUE)
+        << number << " is larger";
+    CUDA_ARRAY_DESCRIPTOR told = {};
+    EXPECT_EQ(cuArrayGetDescriptor(&told, array), CUDA_SUCCESS);
+    EXPECT_EQ(told.Format, format);
+    EXPECT_EQ(told.NumChannels, channels);
+  }
+}
+
 }  // namespace
 }  // namespace twinmmu::abi

@@ -20,7 +20,7 @@ constexpr uint32_t kFlagsOfSparse = kArraySparse | kArrayLayered | kArrayGather;
 constexpr uint32_t kFlagsOfOthers = kArrayLayered | kArrayGather | kArraySurface | kArrayCubemap;
 
 // What a driver makes that the simulator does not, if the array is such. The formats are
-// compressed, normalised or of several planes.
+// compressed, or of several planes.
 std::string UncoveredPart(const ArrayDescriptor& descriptor) {
   constexpr uint32_t kDeferredMapping = 0x80;
   constexpr uint32_t kVideo = 0x100;
@@ -31,7 +31,7 @@ std::string UncoveredPart(const ArrayDescriptor& descriptor) {
   if ((descriptor.flags & kVideo) != 0) {
     return "arrays of video engines (CUDA_ARRAY3D_VIDEO_ENCODE_DECODE)";
   }
-  const bool uncovered = format == 0x50 || (format >= 0x91 && format <= 0xcb);
+  const bool uncovered = format >= 0x91 && format <= 0xcb && !IsNormalised(descriptor.format);
   return uncovered ? absl::StrCat("arrays of format 0x", absl::Hex(format)) : "";
 }
 

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "sim/base/errors.h"
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
+#include "sim/diagnostics/call_record.h"
 #include "sim/state/simulator_state.h"
 
 namespace twinmmu {
@@ -33,7 +39,7 @@ bool IsMultiple(uint64_t value, uint64_t step) { return step == 0 || value % ste
 
 // 0: there are no such elements.
 uint64_t ElementOf(ArrayFormat format, uint32_t channels) {
-  if (channels != 1 && channels != 2 && channels != 4) return 0;
+  if ((channels != 1 && channels != 2 && channels != 4) || IsNormalised(format)) return 0;
   return ElementSize(ArrayDescriptor{ArrayExtent(), format, channels, 0}).value();
 }
 
@@ -149,6 +155,20 @@ absl::StatusOr<ptx::Image> TextureCalls::ImageOf(const char* call, DeviceOrdinal
   return LinearImage(call, device, resource);
 }
 
+absl::Status TextureCalls::CheckCanBeSampled(const char* call, DeviceOrdinal device,
+                                             const ptx::Image& image) {
+  if (!IsNormalised(image.format)) return absl::OkStatus();
+  const std::string part =
+      absl::StrCat("textures of format 0x", absl::Hex(static_cast<int>(image.format)));
+  const Misuse misuse{DiagnosticKind::kFunctionNotSimulated, std::nullopt, std::nullopt, device};
+  CallRecord record(state_, FindCall(call), AddressRange());
+  {
+    const std::shared_lock lock(state_.mmu.mutex);
+    record.Warn(misuse, "not simulated: ", part);
+  }
+  return Fail(DriverCode::kNotSupported, call, "not simulated: ", part);
+}
+
 absl::StatusOr<uint64_t> TextureCalls::CreateTexture(DeviceOrdinal device,
                                                      const TextureResource& resource,
                                                      const ptx::Sampling& sampling,
@@ -158,7 +178,8 @@ absl::StatusOr<uint64_t> TextureCalls::CreateTexture(DeviceOrdinal device,
     if (!usable.ok()) return usable;
     absl::StatusOr<ptx::Image> image = ImageOf(kCreateTexture, device, resource);
     if (!image.ok()) return image.status();
-    absl::Status valid = CheckSampling(kCreateTexture, *image, sampling);
+    absl::Status valid = CheckCanBeSampled(kCreateTexture, device, *image);
+    if (valid.ok()) valid = CheckSampling(kCreateTexture, *image, sampling);
     const bool mipmapped = resource.kind == TextureResource::kMipmappedArray;
     if (valid.ok() && view.has_value()) valid = Show(kCreateTexture, *view, mipmapped, &*image);
     if (!valid.ok()) return valid;
@@ -196,6 +217,10 @@ absl::Status TextureCalls::Bind(const char* call, DeviceAddress variable, Device
     if (!usable.ok()) return usable;
     absl::StatusOr<ptx::Image> image = ImageOf(call, device, resource);
     if (!image.ok()) return image.status();
+    if (sampling.has_value()) {
+      const absl::Status valid = CheckCanBeSampled(call, device, *image);
+      if (!valid.ok()) return valid;
+    }
     const auto texture = std::make_shared<ptx::Texture>();
     texture->device = device;
     texture->surface = !sampling.has_value();

@@ -75,6 +75,8 @@ class TextureCalls {
                                               uint32_t channels) const;
 
  private:
+  // NOT_SUPPORTED: how a texture reads such elements is not simulated. Surfaces have their bytes.
+  absl::Status CheckCanBeSampled(const char* call, DeviceOrdinal device, const ptx::Image& image);
   absl::StatusOr<ptx::Image> ImageOf(const char* call, DeviceOrdinal device,
                                      const TextureResource& resource);
   absl::StatusOr<ptx::Image> LinearImage(const char* call, DeviceOrdinal device,

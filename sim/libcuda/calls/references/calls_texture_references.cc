@@ -60,7 +60,7 @@ DriverCode ShowFormatOf(const absl::StatusOr<ArrayDescriptor>& array, unsigned i
 
 uint64_t SizeOf(CUarray_format format, unsigned int channels) {
   const ArrayDescriptor one{{1, 0, 0}, static_cast<ArrayFormat>(format), channels, 0};
-  return ElementSize(one).value();
+  return IsNormalised(one.format) ? 0 : ElementSize(one).value();
 }
 
 }  // namespace
