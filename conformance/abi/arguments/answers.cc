@@ -103,7 +103,7 @@ bool Make(const CallOf& call, Arguments& arguments, std::FILE* out, size_t numbe
   }
   arguments.ClearPlaces();
   alarm(kSeconds);
-  if (!arguments.BeginCapture()) _exit(1);
+  if (!arguments.BeginCapture()) return false;
   const CUresult result = Call(symbol, given);
   const std::string capture = arguments.EndCapture();
   alarm(0);

@@ -38,7 +38,6 @@ class ContextsOfNodesTest : public ContextTest {
   CUDA_MEMSET_NODE_PARAMS fill_ = {};
 };
 
-// The memory says where they are done.
 TEST_F(ContextsOfNodesTest, NodesAreMadeWithoutAContext) {
   CUgraphNode filled = nullptr;
   CUgraphNode copied = nullptr;

@@ -75,8 +75,9 @@ class TextureCalls {
                                               uint32_t channels) const;
 
  private:
-  // NOT_SUPPORTED: how a texture reads such elements is not simulated. Surfaces have their bytes.
-  absl::Status CheckCanBeSampled(const char* call, DeviceOrdinal device, const ptx::Image& image);
+  // NOT_SUPPORTED, which the report says: how a texture reads it is not simulated.
+  absl::Status CheckIsCovered(const char* call, DeviceOrdinal device, const ptx::Image& image,
+                              const ptx::Sampling& sampling);
   absl::StatusOr<ptx::Image> ImageOf(const char* call, DeviceOrdinal device,
                                      const TextureResource& resource);
   absl::StatusOr<ptx::Image> LinearImage(const char* call, DeviceOrdinal device,

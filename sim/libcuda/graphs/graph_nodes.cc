@@ -185,28 +185,37 @@ CUresult CheckCopy(const CallSite& site, DriverState& driver, const CopyWork& wo
 
 namespace {
 
-// The context in which memory was made; of what has none, the primary one of the first device.
+// The context in which memory was made; of what has none, the primary one of its device, or of the
+// first one.
 Context& OwnerOf(DriverState& driver, DeviceAddress memory) {
   const auto found = driver.simulator->linear().Find(memory);
   Context* const owner =
       found.ok() ? driver.contexts.Find(ToPointer<CUcontext>(found->owner)) : nullptr;
-  return owner != nullptr ? *owner : driver.contexts.Primary(DeviceOrdinal(0));
-}
-
-bool IsAddress(CUmemorytype type) {
-  return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
+  if (owner != nullptr) return *owner;
+  return driver.contexts.Primary(found.ok() ? found->device : DeviceOrdinal(0));
 }
 
 // Of what is written, or of what is read, if that is no memory of a device.
 Context& OwnerOf(DriverState& driver, const CUDA_MEMCPY3D& copy) {
-  for (CUarray const array :
-       {copy.dstMemoryType == CU_MEMORYTYPE_ARRAY ? copy.dstArray : nullptr,
-        copy.srcMemoryType == CU_MEMORYTYPE_ARRAY ? copy.srcArray : nullptr}) {
-    const auto record = driver.arrays.arrays.Find(ToNumber(array));
-    if (record.has_value()) return *record->context;
+  const struct {
+    CUmemorytype type;
+    CUarray array;
+    CUdeviceptr address;
+  } ends[] = {{copy.dstMemoryType, copy.dstArray, copy.dstDevice},
+              {copy.srcMemoryType, copy.srcArray, copy.srcDevice}};
+  for (const auto& [type, array, address] : ends) {
+    if (type == CU_MEMORYTYPE_ARRAY) {
+      const uint64_t id = ToNumber(array);
+      const auto record = driver.arrays.arrays.Find(id);
+      if (record.has_value()) return *record->context;
+      const std::optional<DeviceOrdinal> device = driver.simulator->DeviceOfArray(id);
+      if (device.has_value()) return driver.contexts.Primary(*device);
+    } else if (type != CU_MEMORYTYPE_HOST) {
+      const DeviceAddress memory(address);
+      if (driver.simulator->linear().Find(memory).ok()) return OwnerOf(driver, memory);
+    }
   }
-  return OwnerOf(driver,
-                 DeviceAddress(IsAddress(copy.dstMemoryType) ? copy.dstDevice : copy.srcDevice));
+  return driver.contexts.Primary(DeviceOrdinal(0));
 }
 
 // The context of a copy or a fill: the one that is named, or the current one; without either, that

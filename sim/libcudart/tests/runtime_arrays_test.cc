@@ -226,4 +226,37 @@ TEST_F(RuntimeArrays, AreSeenThroughViewsThatTexturesGiveBack) {
   EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, &view), cudaErrorInvalidValue);
 }
 
+// cudaChannelFormatKindUnsignedNormalized8X4, ...SignedNormalized16X1 and ...1010102.
+TEST_F(RuntimeArrays, OfNormalisedNumbersAreCopiedByTheirElements) {
+  const struct {
+    cudaChannelFormatDesc channels;
+    size_t bytes;  // of an element
+  } formats[] = {{{8, 8, 8, 8, 7}, 4}, {{16, 0, 0, 0, 14}, 2}, {{10, 10, 10, 2, 31}, 4}};
+  for (const auto& [channels, bytes] : formats) {
+    cudaArray_t array = nullptr;
+    ASSERT_EQ(cudaMallocArray(&array, &channels, 4, 2, 0), cudaSuccess) << channels.f;
+    std::vector<unsigned char> written(8 * bytes, 0x5a);
+    std::vector<unsigned char> found(8 * bytes);
+    EXPECT_EQ(
+        cudaMemcpyToArray(array, 0, 0, written.data(), written.size(), cudaMemcpyHostToDevice),
+        cudaSuccess);
+    cudaMemcpy3DParms copy = {};
+    copy.srcArray = array;
+    copy.dstPtr = {found.data(), 4 * bytes, 4, 2};
+    copy.extent = {2, 2, 1};
+    copy.kind = cudaMemcpyDeviceToHost;
+    EXPECT_EQ(cudaMemcpy3D(&copy), cudaSuccess) << channels.f;
+    EXPECT_EQ(found[2 * bytes - 1], 0x5a) << channels.f;
+    EXPECT_EQ(found[2 * bytes], 0) << channels.f;
+    cudaChannelFormatDesc told = {};
+    EXPECT_EQ(cudaArrayGetInfo(&told, nullptr, nullptr, array), cudaSuccess);
+    EXPECT_EQ(told.f, channels.f);
+    EXPECT_EQ(told.x, channels.x);
+    EXPECT_EQ(cudaFreeArray(array), cudaSuccess);
+  }
+  const cudaChannelFormatDesc wrong = {8, 8, 0, 0, 7};
+  cudaArray_t none = nullptr;
+  EXPECT_NE(cudaMallocArray(&none, &wrong, 4, 2, 0), cudaSuccess);
+}
+
 }  // namespace

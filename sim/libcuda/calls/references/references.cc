@@ -32,8 +32,8 @@ CUDA_TEXTURE_DESC TextureOf(const ReferenceRecord& record) {
   return texture;
 }
 
-// What cannot be shown, such as elements of no channels, is nothing. OUT_OF_MEMORY: the host has
-// none, and all is as it was.
+// What cannot be shown, such as elements of no channels, is nothing. OUT_OF_MEMORY, and
+// NOT_SUPPORTED of what is not simulated: all is as it was.
 DriverCode Bind(const CallSite& site, DriverState& driver, const ReferenceRecord& record) {
   const DeviceOrdinal device = record.context->device;
   const std::optional<TextureResource> resource = FromAbi(ResourceOf(record), device);
@@ -44,7 +44,7 @@ DriverCode Bind(const CallSite& site, DriverState& driver, const ReferenceRecord
     bound = GetDriverCode(driver.simulator->textures().Bind(
         site.name(), DeviceAddress(record.variable), device, *resource, sampling));
   }
-  if (bound == DriverCode::kOutOfMemory) return bound;
+  if (bound == DriverCode::kOutOfMemory || bound == DriverCode::kNotSupported) return bound;
   if (bound != DriverCode::kSuccess) {
     driver.simulator->textures().Unbind(DeviceAddress(record.variable));
   }
