@@ -1,9 +1,11 @@
 #include "sim/diagnostics/call_record.h"
 
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 
 #include "absl/base/optimization.h"
+#include "absl/strings/string_view.h"
 #include "api/record/event.h"
 #include "sim/diagnostics/run_events.h"
 
@@ -38,6 +40,17 @@ absl::Status RefuseUnknown(SimulatorState& state, const char* name, DiagnosticKi
   return RefuseCall(state, DriverCode::kInvalidHandle, name, AddressRange(),
                     {kind, std::nullopt, std::nullopt, device}, what, value, " of ", device,
                     " does not exist");
+}
+
+absl::Status RefuseUncovered(SimulatorState& state, const char* name, DeviceOrdinal device,
+                             absl::string_view part) {
+  const Misuse misuse{DiagnosticKind::kFunctionNotSimulated, std::nullopt, std::nullopt, device};
+  CallRecord record(state, FindCall(name), AddressRange());
+  {
+    const std::shared_lock lock(state.mmu.mutex);
+    record.Warn(misuse, "not simulated: ", part);
+  }
+  return Fail(DriverCode::kNotSupported, name, "not simulated: ", part);
 }
 
 absl::Status RefuseFault(SimulatorState& state, const Fault& fault) {

@@ -11,6 +11,7 @@
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "api/diagnostic_words.h"
 #include "api/executor.h"
 #include "sim/base/errors.h"
@@ -157,6 +158,11 @@ template <typename... Parts>
   call.Warn(misuse, parts...);
   call.DoneShared();
 }
+
+// NOT_SUPPORTED, and a warning: the simulator does not have `part` of what drivers do, such as
+// "arrays of format 0x91". Locks the MMU.
+[[gnu::cold]] absl::Status RefuseUncovered(SimulatorState& state, const char* name,
+                                           DeviceOrdinal device, absl::string_view part);
 
 // An access that is not possible: found at the call, which is refused.
 [[gnu::cold]] absl::Status RefuseFault(SimulatorState& state, const Fault& fault);

@@ -49,15 +49,7 @@ absl::Status SimulatedSparseArrays::CheckDescriptor(const char* call, DeviceOrdi
   const bool sparse = (descriptor.flags & kArraySparse) != 0;
   const bool layered = (descriptor.flags & kArrayLayered) != 0;
   const std::string uncovered = UncoveredPart(descriptor);
-  if (!uncovered.empty()) {
-    const Misuse misuse{DiagnosticKind::kFunctionNotSimulated, std::nullopt, std::nullopt, device};
-    CallRecord record(state_, FindCall(call), AddressRange());
-    {
-      const std::shared_lock lock(mmu_.mutex);
-      record.Warn(misuse, "not simulated: ", uncovered);
-    }
-    return Fail(DriverCode::kNotSupported, call, "not simulated: ", uncovered);
-  }
+  if (!uncovered.empty()) return RefuseUncovered(state_, call, device, uncovered);
   if (ElementSize(descriptor) == Bytes(0) || (channels != 1 && channels != 2 && channels != 4)) {
     return InvalidValue(call, "there are no elements of ", channels, " channels of format ",
                         static_cast<int>(descriptor.format));

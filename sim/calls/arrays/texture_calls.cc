@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -162,14 +161,7 @@ absl::StatusOr<ptx::Image> TextureCalls::ImageOf(const char* call, DeviceOrdinal
 absl::Status TextureCalls::CheckIsCovered(const char* call, DeviceOrdinal device,
                                           const ptx::Image& image, const ptx::Sampling& sampling) {
   const std::string part = UncoveredPart(image, sampling);
-  if (part.empty()) return absl::OkStatus();
-  const Misuse misuse{DiagnosticKind::kFunctionNotSimulated, std::nullopt, std::nullopt, device};
-  CallRecord record(state_, FindCall(call), AddressRange());
-  {
-    const std::shared_lock lock(state_.mmu.mutex);
-    record.Warn(misuse, "not simulated: ", part);
-  }
-  return Fail(DriverCode::kNotSupported, call, "not simulated: ", part);
+  return part.empty() ? absl::OkStatus() : RefuseUncovered(state_, call, device, part);
 }
 
 absl::StatusOr<uint64_t> TextureCalls::CreateTexture(DeviceOrdinal device,

@@ -109,9 +109,7 @@ CUresult GetDescriptor(const CallSite& site, const void* result, CUarray array, 
 // For questions about an array or a mipmapped array, of which none is INVALID_VALUE.
 template <typename Handle, typename Body>
 CUresult EnterToAskOf(const CallSite& site, Handle handle, const void* result, const Body& body) {
-  if (handle == nullptr) {
-    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
-  }
+  if (handle == nullptr) return RefuseAnywhere(site, DriverCode::kInvalidValue);
   return EnterInAnyContext(site, handle, {result}, body);
 }
 

@@ -119,10 +119,9 @@ CUresult Copy(const CallSite& site, Legacy legacy, const Batch& batch, size_t* f
   }
   return EnterInAnyContext(site, {}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOf(site, driver);
-    if (fault == CUDA_SUCCESS) {
-      const DriverCode there = CheckNeeded(site, needed);
-      if (there != DriverCode::kSuccess) return ToResult(there);
-    }
+    const DriverCode there =
+        fault == CUDA_SUCCESS ? CheckNeeded(site, needed) : DriverCode::kSuccess;
+    if (there != DriverCode::kSuccess) return ToResult(there);
     Tell(fail_index, SIZE_MAX);
     if (fault != CUDA_SUCCESS) return fault;
     const char* const wrong = WhatIsWrong(batch);
@@ -278,7 +277,7 @@ extern "C" CUresult cuMemBatchDecompressAsync(void* /*pieces*/, size_t /*count*/
   constexpr auto kAlgorithms = static_cast<DeviceAttribute>(136);
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
-    if (ToNumber(stream) <= kLegacyStream) CheckUncaptured(driver, context, stream);
+    CheckLegacyUncaptured(driver, context, stream);
     const auto algorithms = driver.vmm.GetDeviceAttribute(kAlgorithms, context.device);
     const bool has_engine = algorithms.ok() && *algorithms != 0;
     return has_engine ? NotSimulated(site, "engines that decompress") : DriverCode::kNotSupported;

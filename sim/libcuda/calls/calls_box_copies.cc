@@ -117,8 +117,7 @@ CUresult CopyBox(const CallSite& site, const Description* description, OnStream.
   const NamedObject named = NamedObject::OfCopy(GivenStream(stream...));
   return EnterInContext(site, named, {}, [&](DriverState& driver, Context& context) {
     if (description == nullptr) {
-      CUstream const given = GivenStream(stream...);
-      if (ToNumber(given) <= kLegacyStream) CheckUncaptured(driver, context, given);
+      CheckLegacyUncaptured(driver, context, GivenStream(stream...));
       return ToResult(NullPointer(site));
     }
     const CUDA_MEMCPY3D copy = As3D(*description);

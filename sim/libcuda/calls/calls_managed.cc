@@ -66,16 +66,14 @@ CUresult PrefetchToDevice(const CallSite& site, CUdeviceptr ptr, size_t size, CU
 CUresult PrefetchToLocation(const CallSite& site, CUdeviceptr ptr, size_t size,
                             const CUmemLocation& location, unsigned int flags, CUstream stream) {
   const Location to = LocationOf(location);
-  if (flags != 0 || location.type == 0) {  // without a context, too
-    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
-  }
+  if (flags != 0 || location.type == 0) return RefuseAnywhere(site, DriverCode::kInvalidValue);
   return EnterInAnyContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     const bool of_device = to.type == LocationType::kDevice;
     const bool can_go_there = driver.simulator->managed().CanPrefetchTo(to);
     if (!of_device && !can_go_there) return ToResult(DriverCode::kInvalidValue);
     const CUresult fault = FaultOf(site, driver);
     if (fault != cuda_abi::CUDA_SUCCESS) return fault;
-    if (ToNumber(stream) <= kLegacyStream) CheckUncaptured(driver, context, stream);
+    CheckLegacyUncaptured(driver, context, stream);
     if (size == 0 || ptr == 0) return ToResult(DriverCode::kInvalidValue);
     if (!can_go_there) return ToResult(DriverCode::kInvalidDevice);
     return Prefetch(site, driver, context, stream, {RangeOf(ptr, size), to});
@@ -296,9 +294,7 @@ extern "C" CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t size, int advice,
   const bool of_node =
       given.type == LocationType::kHostNuma || given.type == LocationType::kHostNumaCurrent;
   if (of_node) return Enter(site, advise);
-  if (advice == 0 || location.type == 0) {  // without a context, too
-    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
-  }
+  if (advice == 0 || location.type == 0) return RefuseAnywhere(site, DriverCode::kInvalidValue);
   // What is wrong with a location counts before a fault.
   return EnterInAnyContext(site, {}, [&](DriverState& driver, Context&) {
     if (const Captured unsafe = RefuseUnsafeCall(driver)) return *unsafe;

@@ -175,7 +175,7 @@ CUresult DoBatch(const CallSite& site, BatchVersion version, CUstream stream, un
   return EnterOnStream(site, stream, [&](DriverState& driver, Context& current) {
     const Context& context = OwnerOf(driver, stream, current);
     if (!HasBatches(driver, context, version)) return DriverCode::kNotSupported;
-    if (ToNumber(stream) <= kLegacyStream) CheckUncaptured(driver, current, stream);
+    CheckLegacyUncaptured(driver, current, stream);
     return parameters == nullptr ? NullPointer(site) : DriverCode::kInvalidValue;
   });
 }

@@ -290,9 +290,7 @@ TWINMMU_OF_THREAD(cuStreamSynchronize_ptsz, cuStreamSynchronize, (CUstream strea
 template <typename Capture, typename Run>
 CUresult RunOnHost(const CallSite& site, CUstream stream, const void* function, unsigned int flags,
                    const Capture& capture, bool always, const Run& run) {
-  if (flags != 0) {  // without a context, too
-    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
-  }
+  if (flags != 0) return RefuseAnywhere(site, DriverCode::kInvalidValue);
   return EnterInAnyContext(site, stream, {function}, [&](DriverState& driver, Context& context) {
     const CUresult fault = FaultOn(site, driver, stream);
     if (fault != CUDA_SUCCESS) return fault;
@@ -380,8 +378,7 @@ extern "C" CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsig
   const CallSite site = TWINMMU_HERE;
   if (flags == 0) return RecordOn(site, event, stream);
   return EnterOnStream(site, stream, [&](DriverState& driver, Context& context) {
-    const bool on_legacy = ToNumber(stream) <= kLegacyStream;
-    if (event == nullptr && on_legacy) CheckUncaptured(driver, context, stream);
+    if (event == nullptr) CheckLegacyUncaptured(driver, context, stream);
     if (!FindEvent(site, driver, event).has_value()) {
       return ToResult(DriverCode::kInvalidHandle);
     }

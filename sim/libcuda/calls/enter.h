@@ -97,6 +97,14 @@ inline void CheckUncaptured(DriverState& driver, const Context& context,
   if (ABSL_PREDICT_FALSE(driver.captures.MayMatter())) RefuseUncaptured(driver, context, stream);
 }
 
+// The same for calls that mind the legacy stream only, whatever they were to do.
+inline void CheckLegacyUncaptured(DriverState& driver, const Context& context,
+                                  cuda_abi::CUstream stream) {
+  if (reinterpret_cast<uintptr_t>(stream) <= kLegacyStream) {
+    CheckUncaptured(driver, context, stream);
+  }
+}
+
 // The same, for work that is given to the stream a handle names: that stream.
 inline Stream WorkOf(DriverState& driver, const Context& context, cuda_abi::CUstream stream) {
   CheckUncaptured(driver, context, stream);
@@ -175,6 +183,11 @@ CUresult EnterInAnyContext(const CallSite& site, const NamedObject& named, Neede
 template <typename Body>
 CUresult EnterInAnyContext(const CallSite& site, Needed needed, const Body& body) {
   return EnterInAnyContext(site, NamedObject(), needed, body);
+}
+
+// For what is wrong whatever the context.
+inline CUresult RefuseAnywhere(const CallSite& site, DriverCode code) {
+  return Enter(site, [=](DriverState&) { return code; });
 }
 
 // For calls that have looked at something else first: body(context), if there is a current context,

@@ -85,7 +85,7 @@ bool NamesKernel(const CUDA_KERNEL_NODE_PARAMS& params) {
 }
 
 CUresult RefuseNoKernel(const CallSite& site) {
-  return Enter(site, [](DriverState&) { return DriverCode::kInvalidHandle; });
+  return RefuseAnywhere(site, DriverCode::kInvalidHandle);
 }
 
 namespace {

@@ -218,9 +218,9 @@ Context& OwnerOf(DriverState& driver, const CUDA_MEMCPY3D& copy) {
   return driver.contexts.Primary(DeviceOrdinal(0));
 }
 
-// The context of a copy or a fill: the one that is named, or the current one; without either, that
-// of `memory`, which is asked for owner(). A fault counts at once where one is named. Source: an
-// H200 with driver 580.159; which context it takes without either is not measured.
+// The context of a copy or a fill: the one that is named, or the current one; without either,
+// owner(). A fault counts at once where one is named. Source: an H200 with driver 580.159; which
+// context it takes without either is not measured.
 template <typename Owner>
 CUresult FindContextOf(const CallSite& site, DriverState& driver, CUcontext handle,
                        const Owner& owner, Context** context) {

@@ -54,7 +54,7 @@ CUresult RefuseAll(const CallSite& site) {
 // The legacy stream waits for streams that are captured, whatever it was to do.
 CUresult RefuseOn(const CallSite& site, CUstream stream) {
   return EnterInContext(site, [&](DriverState& driver, Context& context) {
-    if (ToNumber(stream) <= kLegacyStream) CheckUncaptured(driver, context, stream);
+    CheckLegacyUncaptured(driver, context, stream);
     return DriverCode::kInvalidValue;
   });
 }

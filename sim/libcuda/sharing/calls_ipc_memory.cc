@@ -34,9 +34,7 @@ extern "C" CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr ptr) {
 extern "C" CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* ptr, CUipcMemHandle handle,
                                           unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
-  if ((flags & kLazyPeerAccess) == 0) {  // without a context, too
-    return Enter(site, [](DriverState&) { return DriverCode::kInvalidValue; });
-  }
+  if ((flags & kLazyPeerAccess) == 0) return RefuseAnywhere(site, DriverCode::kInvalidValue);
   return EnterInContext(site, NamedObject::NullFirst({}), {ptr},
                         [&](DriverState& driver, Context& context) {
                           if (!HasIpc(driver, context)) return ToResult(DriverCode::kNotSupported);

@@ -112,18 +112,14 @@ DriverCode CurrentGreenOf(const CallSite& site, Context** green) {
   return *green == nullptr ? DriverCode::kInvalidContext : DriverCode::kSuccess;
 }
 
-enum class AfterFault { kFails, kGoesOn };
-
 // Calls body(driver, green) with what a handle names.
 template <typename Body>
-CUresult EnterGreen(const CallSite& site, CUgreenCtx handle, Needed needed, AfterFault after,
-                    const Body& body) {
+CUresult EnterGreen(const CallSite& site, CUgreenCtx handle, Needed needed, const Body& body) {
   return Enter(site, needed, [&](DriverState& driver) {
     Context* green = nullptr;
     const DriverCode alive = FindAlive(driver, handle, &green);
     if (alive != DriverCode::kSuccess) return ToResult(alive);
-    const CUresult fault = after == AfterFault::kFails ? FaultOf(site, driver) : CUDA_SUCCESS;
-    return fault == CUDA_SUCCESS ? ToResult(body(driver, *green)) : fault;
+    return ToResult(body(driver, *green));
   });
 }
 
@@ -271,8 +267,7 @@ extern "C" CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc descr
 
 // Its streams go with it.
 extern "C" CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
-  const AfterFault after = AfterFault::kGoesOn;
-  return EnterGreen(TWINMMU_HERE, handle, {}, after, [&](DriverState& driver, Context& green) {
+  return EnterGreen(TWINMMU_HERE, handle, {}, [&](DriverState& driver, Context& green) {
     std::vector<uint64_t> streams;
     driver.streams.streams.ForEach([&](uint64_t stream, const StreamRecord& record) {
       if (record.green == &green) streams.push_back(stream);
@@ -291,10 +286,11 @@ extern "C" CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
 
 // One handle is both.
 extern "C" CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx handle) {
-  const AfterFault after = AfterFault::kFails;
-  return EnterGreen(TWINMMU_HERE, handle, {context}, after, [&](DriverState&, Context& green) {
-    *context = green.handle();
-    return DriverCode::kSuccess;
+  const CallSite site = TWINMMU_HERE;
+  return EnterGreen(site, handle, {context}, [&](DriverState& driver, Context& green) {
+    const CUresult fault = FaultOf(site, driver);
+    if (fault == CUDA_SUCCESS) *context = green.handle();
+    return fault;
   });
 }
 
@@ -316,13 +312,10 @@ extern "C" CUresult cuGreenCtxGetId(CUgreenCtx handle, unsigned long long* id) {
 
 extern "C" CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx handle, unsigned int flags,
                                            int priority) {
-  const AfterFault after = AfterFault::kGoesOn;  // what is made says so
-  return EnterGreen(TWINMMU_HERE, handle, {stream}, after,
-                    [&](DriverState& driver, Context& green) {
-                      if (flags != CU_STREAM_NON_BLOCKING)
-                        return ToResult(DriverCode::kInvalidValue);
-                      return MakeStream(driver, *green.whole, &green, flags, priority, stream);
-                    });
+  return EnterGreen(TWINMMU_HERE, handle, {stream}, [&](DriverState& driver, Context& green) {
+    if (flags != CU_STREAM_NON_BLOCKING) return ToResult(DriverCode::kInvalidValue);
+    return MakeStream(driver, *green.whole, &green, flags, priority, stream);
+  });
 }
 
 extern "C" CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* handle) {
