@@ -24,5 +24,7 @@ int main(int argc, char** argv) {
     }
     for (const std::string& line : answers) std::printf("%s\n", line.c_str());
   }
-  return std::fflush(stdout) == 0 ? 0 : 1;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  std::perror("the answers cannot be written");
+  return 1;
 }
