@@ -1,7 +1,7 @@
 """Makes small changes in a sample of sources, and says which of them no test notices.
 
-Usage: tools/checks/mutate.sh [--count=N] [--seed=N] [--files=REGEX] [--operators=A,B] [--tests=REGEX]
-                              [--jobs=N] [--seconds=N]
+Usage: tools/checks/mutate.sh [--count=N] [--seed=N] [--per-file=N] [--files=REGEX] [--operators=A,B]
+                              [--tests=REGEX] [--jobs=N] [--seconds=N]
 
 All changes of the sample are compiled at once, each behind a switch that is read when a program
 runs (mutants.py), and the sources are as before when this ends. Of each test it is first seen which
@@ -28,7 +28,6 @@ import xml.etree.ElementTree
 import mutants as mutation
 
 OPERATORS = ['compare', 'operand', 'condition', 'sum', 'value', 'statement']
-MOST_OF_A_FILE = 40
 UNIVERSE = '//api/... + //backend/... + //sim/... + //conformance/... + //tools/...'
 BAZEL = 'tools/bazel'
 
@@ -54,7 +53,7 @@ def choose(options):
         text = pathlib.Path(path).read_text()
         found = mutation.mutants_of(text, options.operators)
         found.sort(key=lambda m: digest(options.seed, path, m.begin, m.end, m.operator))
-        found = found[:min(MOST_OF_A_FILE, options.count - count)]
+        found = found[:min(options.per_file, options.count - count)]
         if not found:
             continue
         for mutant in sorted(found, key=lambda m: (m.begin, m.operator)):
@@ -236,6 +235,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--count', type=int, default=1000)
     parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--per-file', type=int, default=40)
     parser.add_argument('--files', default='')
     parser.add_argument('--operators', type=lambda text: text.split(','), default=OPERATORS)
     parser.add_argument('--tests', default='')
