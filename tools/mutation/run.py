@@ -109,8 +109,8 @@ def label_of(path):
 def expand(word, label):
     def place(match):
         name = match[1]
-        if name.startswith(':'):
-            name = label.split(':')[0] + name
+        if not name.startswith('//'):
+            name = label.split(':')[0] + ':' + name.removeprefix(':')
         return name.removeprefix('//').replace(':', '/')
     return re.sub(r'\$\((?:rootpath|location) ([^)]*)\)', place, word)
 
