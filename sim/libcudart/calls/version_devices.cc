@@ -78,11 +78,10 @@ TWINMMU_INLINE cudaError_t FindEntryPoint(const char* symbol, void** function,
     error = driver.cuGetProcAddress_v2(symbol, function, std::min(newest, kRuntimeVersion), flags,
                                        &result);
     if (error != cudaSuccess) return error;
-    if (found != nullptr) {
-      *found = result;
-    } else if (result != cudaDriverEntryPointSuccess) {
-      return cudaErrorSymbolNotFound;
-    }
+    // Only the function of CUDA 11 cannot be asked for it.
+    constexpr bool kIsAnError = TWINMMU_RUNTIME_VERSION < 12000;
+    if (found != nullptr) *found = result;
+    if (kIsAnError && result != cudaDriverEntryPointSuccess) return cudaErrorSymbolNotFound;
     return cudaSuccess;
   });
 }
