@@ -71,10 +71,11 @@ void WarnOfNoDevice() {
            "cudaGetDeviceCount first");
 }
 
-// The thread has a usable context.
-void HaveContext(uint64_t generation) {
+// The thread has a usable context. `primary`: null if it is another.
+void HaveContext(uint64_t generation, CUcontext primary) {
   if (GetState().loads_eagerly) LoadAll();
   thread_state.generation = generation;
+  thread_state.primary = primary;
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ cudaError_t UseDevice(int device) {
   if (error == cudaSuccess) error = driver.cuCtxSetCurrent(context);
   if (error != cudaSuccess) return error;
   thread_state.device_plus_one = device + 1;
-  HaveContext(context_generation.load(std::memory_order_acquire));
+  HaveContext(context_generation.load(std::memory_order_acquire), context);
   return cudaSuccess;
 }
 
@@ -133,13 +134,27 @@ cudaError_t BindContext() {
   if (got != cudaSuccess) return got;
   State& state = GetState();
   bool usable = false;
+  bool is_primary = false;
   {
     const std::lock_guard<std::mutex> lock(state.mutex);
     usable = current != nullptr && !IsReset(state, current);
+    is_primary = DeviceOfPrimary(state, current) >= 0;
   }
   if (!usable) return UseDevice(ChosenDevice());
-  HaveContext(generation);
-  return cudaSuccess;
+  const cudaError_t alive = is_primary ? cudaSuccess : CheckAlive();
+  if (alive == cudaSuccess) HaveContext(generation, is_primary ? current : nullptr);
+  return alive;
+}
+
+cudaError_t CheckContext() {
+  unsigned int version = 0;
+  const cudaError_t error = driver.cuCtxGetApiVersion(nullptr, &version);
+  return error == cudaErrorContextIsDestroyed ? cudaErrorDeviceUninitialized : error;
+}
+
+cudaError_t CheckAlive() {
+  const cudaError_t error = CheckContext();
+  return error == cudaErrorDeviceUninitialized ? error : cudaSuccess;
 }
 
 cudaError_t CurrentDevice(int* device) {
@@ -162,6 +177,8 @@ cudaError_t CheckPrimary() {
     const std::lock_guard<std::mutex> lock(state.mutex);
     if (DeviceOfPrimary(state, current) >= 0) return cudaSuccess;
   }
+  error = CheckAlive();
+  if (error != cudaSuccess) return error;
   // The program may have made it before the runtime did.
   int device = 0;
   unsigned int flags = 0;

@@ -28,6 +28,7 @@ extern const int kRuntimeVersion;
 struct ThreadState {
   ReportedPlace* reported;  // null: nobody asked yet
   uint64_t generation;      // of the contexts, when this thread last had one
+  CUcontext primary;        // the primary one that it had then; null: it had another
   int device_plus_one;      // where there is no context; 0: nobody chose one
   cudaError_t last_error;
 };
@@ -68,6 +69,18 @@ cudaError_t CheckPrimary();
 
 // For a thread without a usable context: gives it the primary one of its device.
 cudaError_t BindContext();
+// What is wrong with the current context: DeviceUninitialized if it is destroyed, or what a fault
+// in it left.
+cudaError_t CheckContext();
+// `error`, unless something is wrong with the context: that counts before it.
+inline cudaError_t ContextOr(cudaError_t error) {
+  const cudaError_t wrong = CheckContext();
+  return wrong == cudaSuccess ? error : wrong;
+}
+// Whether the current context, which the program made current by the driver, can be used.
+// DeviceUninitialized counts before anything else that is wrong. Source: the genuine runtime 13.0
+// on an H200.
+cudaError_t CheckAlive();
 // Before a call that needs a context. One that the program made current by the driver is as good.
 inline cudaError_t EnterContext() {
   if (__builtin_expect(
@@ -76,8 +89,9 @@ inline cudaError_t EnterContext() {
   }
   CUcontext current = nullptr;
   const cudaError_t error = driver.cuCtxGetCurrent(&current);
-  if (__builtin_expect(current != nullptr, 1) || error != cudaSuccess) return error;
-  return BindContext();
+  if (error != cudaSuccess) return error;
+  if (current == nullptr) return BindContext();
+  return __builtin_expect(current == thread_state.primary, 1) ? cudaSuccess : CheckAlive();
 }
 
 // The last error of the thread is what a call returned other than success.
@@ -151,6 +165,28 @@ TWINMMU_INLINE cudaError_t InContext(const Body& body) {
   } catch (const std::bad_alloc&) {
     return Record(cudaErrorMemoryAllocation);
   }
+}
+
+// The same, where the driver minds itself that the context is destroyed.
+template <typename Body>
+TWINMMU_INLINE cudaError_t InAnyContext(const Body& body) {
+  const Caller caller = TWINMMU_CALLER;
+  try {
+    const cudaError_t error = EnterContext();
+    const bool goes_on = error == cudaSuccess || error == cudaErrorDeviceUninitialized;
+    return Record(goes_on ? body() : error);
+  } catch (const std::bad_alloc&) {
+    return Record(cudaErrorMemoryAllocation);
+  }
+}
+
+// For work in a stream. One that the program made is in a context of its own, whatever became of
+// the current one.
+template <typename Body>
+TWINMMU_INLINE cudaError_t InContextOf(cudaStream_t stream, const Body& body) {
+  constexpr uintptr_t kPerThread = 2;  // the last of the handles that are streams by themselves
+  const bool is_made = reinterpret_cast<uintptr_t>(stream) > kPerThread;
+  return is_made ? InAnyContext(body) : InContext(body);
 }
 
 }  // namespace twinmmu::cudart
