@@ -316,11 +316,13 @@ cudaError_t FindVariable(const void* symbol, void** address, size_t* size) {
                                    found->second.name.c_str());
 }
 
-cudaError_t FindPartOfVariable(const void* symbol, size_t size, size_t offset, char** address) {
+cudaError_t FindPartOfVariable(const void* symbol, size_t size, size_t offset, bool is_right_way,
+                               char** address) {
   void* base = nullptr;
   size_t whole = 0;
   const cudaError_t error = FindVariable(symbol, &base, &whole);
   if (error != cudaSuccess) return error;
+  if (!is_right_way) return cudaErrorInvalidMemcpyDirection;
   if (offset > whole || size > whole - offset) return cudaErrorInvalidValue;
   *address = static_cast<char*>(base) + offset;
   return cudaSuccess;

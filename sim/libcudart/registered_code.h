@@ -46,8 +46,10 @@ cudaError_t FindFunction(const void* function, cudaFunction_t* result);
 void* HostFunctionOf(cudaFunction_t function);
 // A variable in the current context. cudaErrorInvalidSymbol: nothing of that address.
 cudaError_t FindVariable(const void* symbol, void** address, size_t* size);
-// Where `offset` of it is. cudaErrorInvalidValue: `size` bytes from there are not inside it.
-cudaError_t FindPartOfVariable(const void* symbol, size_t size, size_t offset, char** address);
+// Where `offset` of it is. cudaErrorInvalidMemcpyDirection: it is not copied the right way, which
+// counts before cudaErrorInvalidValue: `size` bytes from there are not inside it.
+cudaError_t FindPartOfVariable(const void* symbol, size_t size, size_t offset, bool is_right_way,
+                               char** address);
 
 // What the driver knows a reference by, in the current context.
 struct FoundReference {

@@ -183,6 +183,7 @@ TWINMMU_INLINE cudaError_t CopyBytesBetween(const By& by, cudaArray_t to, size_t
                                             const cudaArray* from, size_t from_x, size_t from_y,
                                             size_t size, cudaMemcpyKind kind) {
   return InContext([&]() -> cudaError_t {
+    if (size == 0) return cudaSuccess;
     if (!StaysOnDevices(kind)) return cudaErrorInvalidMemcpyDirection;
     Position target = {};
     Position source = {};

@@ -25,11 +25,11 @@ bool IsShape(const cudaExtent& extent, unsigned int flags) {
   return is_layered ? extent.depth != 0 : extent.height != 0 || extent.depth == 0;
 }
 
-cudaError_t Describe(const cudaChannelFormatDesc* channels, const cudaExtent& extent,
+cudaError_t Describe(const cudaChannelFormatDesc& channels, const cudaExtent& extent,
                      unsigned int flags, CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
   ChannelFormat format;
-  if (channels == nullptr || !IsShape(extent, flags)) return cudaErrorInvalidValue;
-  if (!FormatOf(*channels, &format)) return cudaErrorInvalidChannelDescriptor;
+  if (!IsShape(extent, flags)) return cudaErrorInvalidValue;
+  if (!FormatOf(channels, &format)) return cudaErrorInvalidChannelDescriptor;
   *descriptor = {};
   descriptor->Width = extent.width;
   descriptor->Height = extent.height;
@@ -40,9 +40,8 @@ cudaError_t Describe(const cudaChannelFormatDesc* channels, const cudaExtent& ex
   return cudaSuccess;
 }
 
-cudaError_t Create(cudaArray_t* array, const cudaChannelFormatDesc* channels,
+cudaError_t Create(cudaArray_t* array, const cudaChannelFormatDesc& channels,
                    const cudaExtent& extent, unsigned int flags) {
-  if (array == nullptr) return cudaErrorInvalidValue;
   CUDA_ARRAY3D_DESCRIPTOR descriptor;
   const cudaError_t error = Describe(channels, extent, flags, &descriptor);
   return error == cudaSuccess ? driver.cuArray3DCreate_v2(array, &descriptor) : error;
@@ -65,23 +64,24 @@ extern "C" cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int 
 
 extern "C" cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* channels,
                                        size_t width, size_t height, unsigned int flags) {
-  if (array == nullptr) return Record(cudaErrorInvalidValue);
-  return InContext([&] { return Create(array, channels, {width, height, 0}, flags); });
+  if (array == nullptr || channels == nullptr) return Record(cudaErrorInvalidValue);
+  return InContext([&] { return Create(array, *channels, {width, height, 0}, flags); });
 }
 
 extern "C" cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* channels,
                                          cudaExtent extent, unsigned int flags) {
-  if (channels == nullptr) return Record(cudaErrorInvalidValue);
-  return InContext([&] { return Create(array, channels, extent, flags); });
+  if (array == nullptr || channels == nullptr) return Record(cudaErrorInvalidValue);
+  return InContext([&] { return Create(array, *channels, extent, flags); });
 }
 
 extern "C" cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* mipmap,
                                                 const cudaChannelFormatDesc* channels,
                                                 cudaExtent extent, unsigned int levels,
                                                 unsigned int flags) {
+  if (mipmap == nullptr || channels == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] {
     CUDA_ARRAY3D_DESCRIPTOR descriptor;
-    const cudaError_t error = Describe(channels, extent, flags, &descriptor);
+    const cudaError_t error = Describe(*channels, extent, flags, &descriptor);
     return error == cudaSuccess ? driver.cuMipmappedArrayCreate(mipmap, &descriptor, levels)
                                 : error;
   });
@@ -94,7 +94,7 @@ extern "C" cudaError_t cudaExternalMemoryGetMappedMipmappedArray(
   return InContext([&]() -> cudaError_t {
     ExternalMipmapDesc asked = {};
     const cudaError_t error =
-        Describe(&description->formatDesc, description->extent, description->flags, &asked.array);
+        Describe(description->formatDesc, description->extent, description->flags, &asked.array);
     if (error != cudaSuccess) return error;
     asked.offset = description->offset;
     asked.levels = description->numLevels;
@@ -125,8 +125,8 @@ extern "C" cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* channels, cudaExt
 }
 
 extern "C" cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* channels, const cudaArray* array) {
-  return InContext([&]() -> cudaError_t {
-    if (channels == nullptr) return cudaErrorInvalidValue;
+  if (channels == nullptr) return Record(cudaErrorInvalidValue);
+  return InContext([&] {
     CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
     const cudaError_t error = driver.cuArray3DGetDescriptor_v2(&descriptor, array);
     if (error == cudaSuccess) *channels = ChannelsOf(descriptor.Format, descriptor.NumChannels);

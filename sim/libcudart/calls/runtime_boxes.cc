@@ -42,7 +42,7 @@ cudaError_t Describe(const cudaMemcpy3DPeerParms& from, CUDA_MEMCPY3D_PEER* copy
   CUcontext target = nullptr;
   cudaError_t error = PrimaryContext(from.srcDevice, &source);
   if (error == cudaSuccess) error = PrimaryContext(from.dstDevice, &target);
-  if (error != cudaSuccess || IsEmpty(from.extent)) return error;
+  if (error != cudaSuccess) return error;
   cudaMemcpy3DParms same = {};
   same.srcArray = from.srcArray;
   same.srcPos = from.srcPos;
@@ -53,7 +53,7 @@ cudaError_t Describe(const cudaMemcpy3DPeerParms& from, CUDA_MEMCPY3D_PEER* copy
   same.extent = from.extent;
   same.kind = cudaMemcpyDeviceToDevice;
   CUDA_MEMCPY3D described = {};
-  error = Translate(same, &described);
+  if (!IsEmpty(from.extent)) error = Translate(same, &described);
   if (error != cudaSuccess) return error;
   std::memcpy(copy, &described, sizeof(*copy));
   copy->srcContext = reinterpret_cast<cuda_abi::CUcontext>(source);
@@ -67,7 +67,7 @@ TWINMMU_INLINE cudaError_t CopyToPeer(const cudaMemcpy3DPeerParms* parameters, c
     if (parameters == nullptr) return cudaErrorInvalidValue;
     CUDA_MEMCPY3D_PEER copy = {};
     const cudaError_t error = Describe(*parameters, &copy);
-    return error == cudaSuccess && !IsEmpty(parameters->extent) ? by(&copy) : error;
+    return error == cudaSuccess ? by(&copy) : error;  // captures may forbid even an empty box
   });
 }
 

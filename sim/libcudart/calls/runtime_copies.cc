@@ -221,7 +221,8 @@ extern "C" cudaError_t cudaMemset2D_ptds(void* to, size_t pitch, int value, size
 
 extern "C" cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width,
                                          size_t height, cudaStream_t stream) {
-  return InContext([&] {
+  return InContext([&]() -> cudaError_t {
+    if (width == 0 || height == 0) return cudaSuccess;
     return driver.cuMemsetD2D8Async(to, pitch, static_cast<unsigned char>(value), width, height,
                                     stream);
   });
@@ -229,7 +230,8 @@ extern "C" cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size
 
 extern "C" cudaError_t cudaMemset2DAsync_ptsz(void* to, size_t pitch, int value, size_t width,
                                               size_t height, cudaStream_t stream) {
-  return InContext([&] {
+  return InContext([&]() -> cudaError_t {
+    if (width == 0 || height == 0) return cudaSuccess;
     return driver.cuMemsetD2D8Async_ptsz(to, pitch, static_cast<unsigned char>(value), width,
                                          height, stream);
   });

@@ -19,23 +19,26 @@ cudaError_t RowOf(void* to, const void* from, size_t size, cudaMemcpyKind kind,
   return cudaSuccess;
 }
 
-cudaError_t BoxOf(const cudaMemcpy3DParms* parameters, CUDA_MEMCPY3D* copy) {
-  return parameters == nullptr ? cudaErrorInvalidValue : Translate(*parameters, copy);
+// A new row, or one of an executable graph. What a fault left counts before what is wrong with the
+// row, but not before an end of it that is left out.
+cudaError_t NewRowOf(void* to, const void* from, size_t size, cudaMemcpyKind kind,
+                     CUDA_MEMCPY3D* copy) {
+  if (size != 0 && (to == nullptr || from == nullptr)) return cudaErrorInvalidValue;
+  const cudaError_t error = RowOf(to, from, size, kind, copy);
+  return error == cudaSuccess ? cudaSuccess : ContextOr(error);
 }
 
 cudaError_t ToSymbol(const void* symbol, const void* from, size_t size, size_t offset,
                      cudaMemcpyKind kind, CUDA_MEMCPY3D* copy) {
-  if (!MayWriteVariable(kind)) return cudaErrorInvalidMemcpyDirection;
   char* to = nullptr;
-  const cudaError_t error = FindPartOfVariable(symbol, size, offset, &to);
+  const cudaError_t error = FindPartOfVariable(symbol, size, offset, MayWriteVariable(kind), &to);
   return error == cudaSuccess ? RowOf(to, from, size, kind, copy) : error;
 }
 
 cudaError_t FromSymbol(void* to, const void* symbol, size_t size, size_t offset,
                        cudaMemcpyKind kind, CUDA_MEMCPY3D* copy) {
-  if (!MayReadVariable(kind)) return cudaErrorInvalidMemcpyDirection;
   char* from = nullptr;
-  const cudaError_t error = FindPartOfVariable(symbol, size, offset, &from);
+  const cudaError_t error = FindPartOfVariable(symbol, size, offset, MayReadVariable(kind), &from);
   return error == cudaSuccess ? RowOf(to, from, size, kind, copy) : error;
 }
 
@@ -88,24 +91,28 @@ TWINMMU_INLINE cudaError_t ChangeInExec(cudaGraphExec_t exec, cudaGraphNode_t no
 extern "C" cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                               const cudaGraphNode_t* before, size_t count,
                                               const cudaMemcpy3DParms* parameters) {
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return Add({node, graph, before, count},
-             [&](CUDA_MEMCPY3D* copy) { return BoxOf(parameters, copy); });
+             [&](CUDA_MEMCPY3D* copy) { return Translate(*parameters, copy); });
 }
 
 extern "C" cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
                                                     const cudaMemcpy3DParms* parameters) {
-  return Change(node, [&](CUDA_MEMCPY3D* copy) { return BoxOf(parameters, copy); });
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
+  return Change(node, [&](CUDA_MEMCPY3D* copy) { return Translate(*parameters, copy); });
 }
 
 extern "C" cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                         const cudaMemcpy3DParms* parameters) {
-  return ChangeInExec(exec, node, [&](CUDA_MEMCPY3D* copy) { return BoxOf(parameters, copy); });
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
+  return ChangeInExec(exec, node,
+                      [&](CUDA_MEMCPY3D* copy) { return Translate(*parameters, copy); });
 }
 
 extern "C" cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
                                                     cudaMemcpy3DParms* parameters) {
-  return InContext([&]() -> cudaError_t {
-    if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
+  return InContext([&] {
     CUDA_MEMCPY3D copy = {};
     const cudaError_t error = driver.cuGraphMemcpyNodeGetParams(node, &copy);
     return error == cudaSuccess ? TranslateBack(copy, parameters) : error;
@@ -117,7 +124,7 @@ extern "C" cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph
                                                 void* to, const void* from, size_t size,
                                                 cudaMemcpyKind kind) {
   return Add({node, graph, before, count},
-             [&](CUDA_MEMCPY3D* copy) { return RowOf(to, from, size, kind, copy); });
+             [&](CUDA_MEMCPY3D* copy) { return NewRowOf(to, from, size, kind, copy); });
 }
 
 extern "C" cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to,
@@ -131,7 +138,7 @@ extern "C" cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec,
                                                           const void* from, size_t size,
                                                           cudaMemcpyKind kind) {
   return ChangeInExec(exec, node,
-                      [&](CUDA_MEMCPY3D* copy) { return RowOf(to, from, size, kind, copy); });
+                      [&](CUDA_MEMCPY3D* copy) { return NewRowOf(to, from, size, kind, copy); });
 }
 
 extern "C" cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t graph,

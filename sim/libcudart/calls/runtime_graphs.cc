@@ -11,8 +11,8 @@ namespace {
 // Calls use(parameters) with the function of the driver in the place of the host's.
 template <typename Use>
 TWINMMU_INLINE cudaError_t WithFunction(const cudaKernelNodeParams* parameters, const Use& use) {
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&]() -> cudaError_t {
-    if (parameters == nullptr) return cudaErrorInvalidValue;
     cudaFunction_t function = nullptr;
     const cudaError_t found = FindFunction(parameters->func, &function);
     if (found != cudaSuccess) return found;
@@ -51,8 +51,8 @@ extern "C" cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
 
 extern "C" cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
                                                     cudaKernelNodeParams* parameters) {
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&]() -> cudaError_t {
-    if (parameters == nullptr) return cudaErrorInvalidValue;
     cudaKernelNodeParams found = {};
     const cudaError_t error = driver.cuGraphKernelNodeGetParams(node, &found);
     if (error != cudaSuccess) return error;
@@ -64,6 +64,8 @@ extern "C" cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
 
 extern "C" cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                         const cudaKernelNodeParams* parameters) {
+  // Here, and only here, the context counts before that nothing is said.
+  if (parameters == nullptr) return InContext([] { return cudaErrorInvalidValue; });
   return WithFunction(parameters, [&](const cudaKernelNodeParams* kernel) {
     return driver.cuGraphExecKernelNodeSetParams(exec, node, kernel);
   });
@@ -72,6 +74,7 @@ extern "C" cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cu
 extern "C" cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                               const cudaGraphNode_t* before, size_t count,
                                               const cudaMemsetParams* parameters) {
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return WithContext([&](CUcontext context) {
     return driver.cuGraphAddMemsetNode(node, graph, before, count, parameters, context);
   });
@@ -79,6 +82,8 @@ extern "C" cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t
 
 extern "C" cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                         const cudaMemsetParams* parameters) {
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return WithContext([&](CUcontext context) {
     return driver.cuGraphExecMemsetNodeSetParams(exec, node, parameters, context);
   });
@@ -86,6 +91,7 @@ extern "C" cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cu
 
 extern "C" cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node,
                                               cudaGraphNodeParams* parameters) {
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] {
     return WithDriverNode(parameters,
                           [&](void* same) { return driver.cuGraphNodeSetParams(node, same); });
@@ -94,6 +100,7 @@ extern "C" cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node,
 
 extern "C" cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                   cudaGraphNodeParams* parameters) {
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] {
     return WithDriverNode(
         parameters, [&](void* same) { return driver.cuGraphExecNodeSetParams(exec, node, same); });
@@ -103,6 +110,7 @@ extern "C" cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGrap
 extern "C" cudaError_t cudaGraphConditionalHandleCreate(unsigned long long* handle,
                                                         cudaGraph_t graph, unsigned int value,
                                                         unsigned int flags) {
+  if (handle == nullptr || graph == nullptr) return Record(cudaErrorInvalidValue);
   return WithContext([&](CUcontext context) {
     return driver.cuGraphConditionalHandleCreate(handle, graph, context, value, flags);
   });

@@ -253,10 +253,10 @@ extern "C" cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* functio
 
 extern "C" cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void* function) {
   return InContext([&]() -> cudaError_t {
-    if (result == nullptr) return cudaErrorInvalidValue;
     cudaKernel_t kernel = nullptr;
     const cudaError_t error = FindKernelOf(function, &kernel);
-    return error == cudaSuccess ? driver.cuKernelGetFunction(result, kernel) : error;
+    if (error != cudaSuccess) return error;
+    return result != nullptr ? driver.cuKernelGetFunction(result, kernel) : cudaErrorInvalidValue;
   });
 }
 
@@ -271,6 +271,7 @@ extern "C" cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t 
 
 extern "C" cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* kernels, unsigned int count,
                                                    cudaLibrary_t library) {
+  if (kernels == nullptr) return Record(cudaErrorInvalidValue);
   return Anywhere([&] {
     unsigned int there = 0;
     cudaError_t error = driver.cuLibraryGetKernelCount(&there, library);
@@ -285,6 +286,9 @@ extern "C" cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* kernels, unsign
 extern "C" cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
   if (attributes == nullptr) return Record(cudaErrorInvalidValue);
   return WithKernel(function, [&](cudaKernel_t kernel, int device) -> cudaError_t {
+    // The driver tells them after a fault, too.
+    const cudaError_t fault = CheckContext();
+    if (fault != cudaSuccess) return fault;
     // By the numbers of CUfunction_attribute. What an older driver does not know stays 0.
     int values[16] = {};
     for (int i = 0; i < 16; ++i) {
@@ -376,7 +380,10 @@ extern "C" cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 extern "C" cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared,
                                                                  const void* function, int blocks,
                                                                  int block_size) {
-  return WithFunction(function, blocks > 0, [&](cudaFunction_t found) {
+  if (function != nullptr && blocks <= 0) {
+    return InContext([] { return ContextOr(cudaErrorInvalidValue); });
+  }
+  return WithFunction(function, true, [&](cudaFunction_t found) {
     return driver.cuOccupancyAvailableDynamicSMemPerBlock(shared, found, blocks, block_size);
   });
 }
@@ -384,14 +391,14 @@ extern "C" cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared,
 namespace {
 
 template <typename Function>
-TWINMMU_INLINE cudaError_t CountClusters(const void* function, const cudaLaunchConfig_t* config,
-                                         const Function& count) {
+TWINMMU_INLINE cudaError_t CountClusters(int* result, const void* function,
+                                         const cudaLaunchConfig_t* config, const Function& count) {
   if (config == nullptr) return Record(cudaErrorInvalidValue);
-  return WithFunction(function, true, [&](cudaFunction_t found) {
+  return WithFunction(function, result != nullptr, [&](cudaFunction_t found) {
     const DriverLaunchConfig same = {
         config->gridDim, config->blockDim, static_cast<unsigned int>(config->dynamicSmemBytes),
         config->stream,  config->attrs,    config->numAttrs};
-    return count(found, &same);
+    return count(result, found, &same);
   });
 }
 
@@ -399,16 +406,15 @@ TWINMMU_INLINE cudaError_t CountClusters(const void* function, const cudaLaunchC
 
 extern "C" cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function,
                                                             const cudaLaunchConfig_t* config) {
-  return CountClusters(function, config, [&](auto... same) {
-    return driver.cuOccupancyMaxPotentialClusterSize(size, same...);
+  return CountClusters(size, function, config, [](auto... same) {
+    return driver.cuOccupancyMaxPotentialClusterSize(same...);
   });
 }
 
 extern "C" cudaError_t cudaOccupancyMaxActiveClusters(int* count, const void* function,
                                                       const cudaLaunchConfig_t* config) {
-  return CountClusters(function, config, [&](auto... same) {
-    return driver.cuOccupancyMaxActiveClusters(count, same...);
-  });
+  return CountClusters(count, function, config,
+                       [](auto... same) { return driver.cuOccupancyMaxActiveClusters(same...); });
 }
 
 // Every device has doubles.

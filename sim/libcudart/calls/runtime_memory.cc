@@ -16,12 +16,26 @@ TWINMMU_INLINE cudaError_t Allocate(void** address, size_t size, const Body& bod
   });
 }
 
+// Of no bytes, too, the driver is asked, as captures may forbid that; that it refuses them is no
+// error.
+template <typename Body>
+TWINMMU_INLINE cudaError_t AllocateIn(cudaStream_t stream, void** address, size_t size,
+                                      const Body& body) {
+  if (address == nullptr) return Anywhere([] { return cudaErrorInvalidValue; });
+  return InContextOf(stream, [&]() -> cudaError_t {
+    const cudaError_t error = body();
+    if (size != 0 || error != cudaErrorInvalidValue) return error;
+    *address = nullptr;
+    return cudaSuccess;
+  });
+}
+
 // Even no bytes come from a pool.
 template <typename Body>
-TWINMMU_INLINE cudaError_t AllocateFrom(cudaMemPool_t pool, void** address, size_t size,
-                                        const Body& body) {
-  if (pool != nullptr || size != 0) return Allocate(address, size, body);
-  return InContext([] { return cudaErrorInvalidValue; });
+TWINMMU_INLINE cudaError_t AllocateFrom(cudaMemPool_t pool, cudaStream_t stream, void** address,
+                                        size_t size, const Body& body) {
+  if (pool != nullptr || address == nullptr) return AllocateIn(stream, address, size, body);
+  return InContextOf(stream, body);
 }
 
 // So nothing is to be done to free it, unless a capture forbids that.
@@ -50,7 +64,12 @@ extern "C" cudaError_t cudaMallocHost(void** memory, size_t size) {
 }
 
 extern "C" cudaError_t cudaHostAlloc(void** memory, size_t size, unsigned int flags) {
-  return Allocate(memory, size, [&] { return driver.cuMemHostAlloc(memory, size, flags); });
+  return InContext([&]() -> cudaError_t {
+    if (size != 0) return driver.cuMemHostAlloc(memory, size, flags);
+    if (memory == nullptr) return cudaErrorInvalidValue;
+    *memory = nullptr;
+    return cudaSuccess;
+  });
 }
 
 extern "C" cudaError_t cudaFreeHost(void* memory) {
@@ -58,11 +77,14 @@ extern "C" cudaError_t cudaFreeHost(void* memory) {
 }
 
 extern "C" cudaError_t cudaMallocPitch(void** address, size_t* pitch, size_t width, size_t height) {
-  const size_t some = width != 0 && height != 0 ? 1 : 0;
-  if (some == 0 && address != nullptr && pitch != nullptr) *pitch = 0;
-  return Allocate(address, some, [&]() -> cudaError_t {
-    if (pitch == nullptr) return cudaErrorInvalidValue;
-    return driver.cuMemAllocPitch_v2(address, pitch, width, height, kPitchElement);
+  if (address == nullptr || pitch == nullptr) return Record(cudaErrorInvalidValue);
+  return InContext([&]() -> cudaError_t {
+    if (width != 0 && height != 0) {
+      return driver.cuMemAllocPitch_v2(address, pitch, width, height, kPitchElement);
+    }
+    *address = nullptr;
+    *pitch = 0;
+    return cudaSuccess;
   });
 }
 
@@ -84,33 +106,34 @@ extern "C" cudaError_t cudaMallocManaged(void** address, size_t size, unsigned i
 }
 
 extern "C" cudaError_t cudaMallocAsync(void** address, size_t size, cudaStream_t stream) {
-  return Allocate(address, size, [&] { return driver.cuMemAllocAsync(address, size, stream); });
+  return AllocateIn(stream, address, size,
+                    [&] { return driver.cuMemAllocAsync(address, size, stream); });
 }
 
 extern "C" cudaError_t cudaMallocAsync_ptsz(void** address, size_t size, cudaStream_t stream) {
-  return Allocate(address, size,
-                  [&] { return driver.cuMemAllocAsync_ptsz(address, size, stream); });
+  return AllocateIn(stream, address, size,
+                    [&] { return driver.cuMemAllocAsync_ptsz(address, size, stream); });
 }
 
 extern "C" cudaError_t cudaMallocFromPoolAsync(void** address, size_t size, cudaMemPool_t pool,
                                                cudaStream_t stream) {
-  return AllocateFrom(pool, address, size,
+  return AllocateFrom(pool, stream, address, size,
                       [&] { return driver.cuMemAllocFromPoolAsync(address, size, pool, stream); });
 }
 
 extern "C" cudaError_t cudaMallocFromPoolAsync_ptsz(void** address, size_t size, cudaMemPool_t pool,
                                                     cudaStream_t stream) {
-  return AllocateFrom(pool, address, size, [&] {
+  return AllocateFrom(pool, stream, address, size, [&] {
     return driver.cuMemAllocFromPoolAsync_ptsz(address, size, pool, stream);
   });
 }
 
 extern "C" cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
-  return InContext([&] { return driver.cuMemFreeAsync(address, stream); });
+  return InContextOf(stream, [&] { return driver.cuMemFreeAsync(address, stream); });
 }
 
 extern "C" cudaError_t cudaFreeAsync_ptsz(void* address, cudaStream_t stream) {
-  return InContext([&] { return driver.cuMemFreeAsync_ptsz(address, stream); });
+  return InContextOf(stream, [&] { return driver.cuMemFreeAsync_ptsz(address, stream); });
 }
 
 // The driver has more room for flags.

@@ -165,8 +165,9 @@ extern "C" cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
                                                const cudaTextureDesc* texture,
                                                const cudaResourceViewDesc* view) {
   if (resource == nullptr) return Record(cudaErrorInvalidValue);
+  if (texture == nullptr) return Record(cudaErrorInvalidResourceHandle);
   return InContext([&]() -> cudaError_t {
-    if (texture == nullptr || !HasArray(*resource)) return cudaErrorInvalidResourceHandle;
+    if (!HasArray(*resource)) return cudaErrorInvalidResourceHandle;
     CUDA_RESOURCE_DESC shown;
     cudaError_t error = ToDriver(*resource, &shown);
     if (error == cudaSuccess) error = CheckReading(shown, *texture);
@@ -178,8 +179,8 @@ extern "C" cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
 
 extern "C" cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* resource,
                                                         cudaTextureObject_t object) {
-  return InContext([&]() -> cudaError_t {
-    if (resource == nullptr) return cudaErrorInvalidValue;
+  if (resource == nullptr) return Record(cudaErrorInvalidValue);
+  return InContext([&] {
     CUDA_RESOURCE_DESC found;
     const cudaError_t error = driver.cuTexObjectGetResourceDesc(&found, object);
     if (error == cudaSuccess) FromDriver(found, resource);
@@ -189,8 +190,8 @@ extern "C" cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* resour
 
 extern "C" cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* texture,
                                                        cudaTextureObject_t object) {
-  return InContext([&]() -> cudaError_t {
-    if (texture == nullptr) return cudaErrorInvalidResourceHandle;
+  if (texture == nullptr) return Record(cudaErrorInvalidResourceHandle);
+  return InContext([&] {
     CUDA_TEXTURE_DESC found = {};  // a driver leaves the border out
     const cudaError_t error = driver.cuTexObjectGetTextureDesc(&found, object);
     if (error == cudaSuccess) FromDriver(found, texture);
@@ -211,8 +212,8 @@ extern "C" cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object,
 
 extern "C" cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* resource,
                                                         cudaSurfaceObject_t object) {
-  return InContext([&]() -> cudaError_t {
-    if (resource == nullptr) return cudaErrorInvalidDevice;
+  if (resource == nullptr) return Record(cudaErrorInvalidDevice);
+  return InContext([&] {
     CUDA_RESOURCE_DESC found;
     const cudaError_t error = driver.cuSurfObjectGetResourceDesc(&found, object);
     if (error == cudaSuccess) FromDriver(found, resource);

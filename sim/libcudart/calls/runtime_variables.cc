@@ -13,14 +13,9 @@ enum class Looks { kLast, kFirst };
 cudaError_t FindPart(const void* symbol, size_t size, size_t offset, bool is_right_way, Looks looks,
                      char** address) {
   return InContext([&]() -> cudaError_t {
-    void* base = nullptr;
-    size_t whole = 0;
-    const cudaError_t error = FindVariable(symbol, &base, &whole);
-    if (error != cudaSuccess) return error;
-    if (looks == Looks::kFirst && !is_right_way) return cudaErrorInvalidMemcpyDirection;
-    if (offset > whole || size > whole - offset) return cudaErrorInvalidValue;
-    *address = static_cast<char*>(base) + offset;
-    return is_right_way ? cudaSuccess : cudaErrorInvalidMemcpyDirection;
+    const bool may_go_on = is_right_way || looks == Looks::kLast;
+    const cudaError_t error = FindPartOfVariable(symbol, size, offset, may_go_on, address);
+    return error == cudaSuccess && !is_right_way ? cudaErrorInvalidMemcpyDirection : error;
   });
 }
 
@@ -28,25 +23,37 @@ template <typename Copy>
 TWINMMU_INLINE cudaError_t CopyPart(const void* symbol, size_t size, size_t offset,
                                     bool is_right_way, Looks looks, const Copy& copy) {
   const Caller caller = TWINMMU_CALLER;
-  if (size == 0) return InContext([] { return cudaSuccess; });
+  if (size == 0) return Anywhere([] { return cudaSuccess; });
   char* address = nullptr;
   const cudaError_t error = FindPart(symbol, size, offset, is_right_way, looks, &address);
   return error == cudaSuccess ? copy(address) : error;
 }
 
+// Calls tell(address, size), false: there is no room for the answer. That counts last.
+template <typename Tell>
+TWINMMU_INLINE cudaError_t FindWhole(const void* symbol, const Tell& tell) {
+  return InContext([&]() -> cudaError_t {
+    void* address = nullptr;
+    size_t size = 0;
+    const cudaError_t error = FindVariable(symbol, &address, &size);
+    if (error != cudaSuccess) return error;
+    return tell(address, size) ? cudaSuccess : cudaErrorInvalidValue;
+  });
+}
+
 }  // namespace
 
 extern "C" cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
-  return InContext([&]() -> cudaError_t {
-    size_t size = 0;
-    return address != nullptr ? FindVariable(symbol, address, &size) : cudaErrorInvalidValue;
+  return FindWhole(symbol, [&](void* found, size_t /*size*/) {
+    if (address != nullptr) *address = found;
+    return address != nullptr;
   });
 }
 
 extern "C" cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
-  return InContext([&]() -> cudaError_t {
-    void* address = nullptr;
-    return size != nullptr ? FindVariable(symbol, &address, size) : cudaErrorInvalidValue;
+  return FindWhole(symbol, [&](void* /*address*/, size_t found) {
+    if (size != nullptr) *size = found;
+    return size != nullptr;
   });
 }
 

@@ -121,7 +121,7 @@ extern "C" cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t g
 }
 extern "C" cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
                                            cudaGraphExecUpdateResultInfo_st* result) {
-  if (exec == nullptr) return Record(cudaErrorInvalidValue);
+  if (exec == nullptr || graph == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] { return driver.cuGraphExecUpdate_v2(exec, graph, result); });
 }
 #else
@@ -142,6 +142,7 @@ extern "C" cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t gra
 extern "C" cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                         const cudaGraphNode_t* before, size_t count,
                                         cudaGraphNodeParams* parameters) {
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] {
     return WithDriverNode(parameters, [&](void* same) {
       return driver.cuGraphAddNode(node, graph, before, count, same);
@@ -152,6 +153,7 @@ extern "C" cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph
 extern "C" cudaError_t TWINMMU_ADD_NODE_V2(cudaGraphNode_t* node, cudaGraph_t graph,
                                            const cudaGraphNode_t* before, const void* data,
                                            size_t count, cudaGraphNodeParams* parameters) {
+  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] {
     return WithDriverNode(parameters, [&](void* same) {
       return driver.cuGraphAddNode_v2(node, graph, before, data, count, same);
@@ -183,9 +185,11 @@ extern "C" cudaError_t TWINMMU_ADD_NODE_V2(cudaGraphNode_t* node, cudaGraph_t gr
 #endif
 
 extern "C" cudaError_t cudaStreamGetCaptureInfo TWINMMU_INFO_PARAMETERS {
+  if (status == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] { return TWINMMU_INFO(); });
 }
 extern "C" cudaError_t cudaStreamGetCaptureInfo_ptsz TWINMMU_INFO_PARAMETERS {
+  if (status == nullptr) return Record(cudaErrorInvalidValue);
   return InContext([&] { return TWINMMU_INFO(_ptsz); });
 }
 extern "C" cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
