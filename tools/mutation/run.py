@@ -1,13 +1,14 @@
 """Makes small changes in a sample of sources, and says which of them no test notices.
 
 Usage: tools/checks/mutate.sh [--count=N] [--seed=N] [--per-file=N] [--files=REGEX] [--operators=A,B]
-                              [--tests=REGEX] [--jobs=N] [--seconds=N]
+                              [--tests=REGEX] [--jobs=N] [--seconds=N] [--only=N,N]
 
 All changes of the sample are compiled at once, each behind a switch that is read when a program
 runs (mutants.py), and the sources are as before when this ends. Of each test it is first seen which
 changes it reaches and how long it takes; then every change is tried on the tests that reach it, the
 quick ones first, until one fails. A test that takes longer than --seconds is left out. Prints a
-line for each survivor. The same count and seed give the same changes.
+line for each survivor. The same count and seed give the same changes, by the same numbers: --only
+tries some of them again.
 """
 
 import argparse
@@ -204,13 +205,13 @@ def words_of(path, mutant):
     return f'{path}:{mutant.line}: {mutant.operator} {mutant.id}: {mutant.words[:160]}'
 
 
-def try_all(chosen, dropped, tests, jobs):
+def try_all(chosen, dropped, tests, options):
     """Of each change the test that notices it, or None. Says at once what is not noticed."""
     todo = [(path, mutant) for path, (_, found) in chosen.items() for mutant in found
-            if mutant.id not in dropped]
+            if mutant.id not in dropped and (not options.only or mutant.id in options.only)]
     reached = set().union(*(test.reached for test in tests))
     killers = {}
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = pool.map(lambda entry: try_one(entry[1], tests), todo)
         for (path, mutant), killer in zip(todo, results):
             killers[mutant.id] = killer
@@ -241,6 +242,7 @@ def main():
     parser.add_argument('--tests', default='')
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     parser.add_argument('--seconds', type=float, default=30)
+    parser.add_argument('--only', type=lambda text: {int(word) for word in text.split(',')}, default=())
     options = parser.parse_args()
     if subprocess.run(['git', 'status', '--porcelain', '-uno', 'api', 'backend', 'sim'],
                       capture_output=True, text=True, check=True).stdout:
@@ -257,7 +259,7 @@ def main():
         tests = look_at(labels, options)
         looked = time.monotonic()
         print(f'{len(tests)} tests looked at in {looked - built:.0f} s', flush=True)
-        killers, reached = try_all(chosen, dropped, tests, options.jobs)
+        killers, reached = try_all(chosen, dropped, tests, options)
     finally:
         restore(chosen)
     report(killers, reached, dropped)
