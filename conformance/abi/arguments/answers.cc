@@ -80,12 +80,22 @@ struct CallOf {
   uint32_t choice;
 };
 
+// The argument that states like `state` are about, by its letter; 0 if that is all of them.
+char KindIn(CallState state) {
+  if (state < CallState::kCapturedStream) return 0;
+  return state < CallState::kKernelNode ? 'S' : 'N';
+}
+
 std::vector<CallOf> AllCalls(CallState state) {
   std::vector<CallOf> calls;
+  const char kind = KindIn(state);
   for (size_t row = 0; row < std::size(kRows); ++row) {
-    const bool is_usual = state == CallState::kUsual;
-    for (const uint32_t choice : ChoicesOf(std::strlen(kRows[row].kinds), is_usual)) {
-      calls.push_back({row, choice});
+    const std::string kinds = kRows[row].kinds;
+    uint32_t needed = 0;
+    for (size_t i = 0; i < kinds.size(); ++i) needed |= uint32_t{kinds[i] == kind} << i;
+    if (kind != 0 && needed == 0) continue;
+    for (const uint32_t choice : ChoicesOf(kinds.size(), state == CallState::kUsual)) {
+      if ((choice & needed) == needed) calls.push_back({row, choice});
     }
   }
   return calls;
@@ -152,10 +162,22 @@ std::string RunFrom(CallState state, const std::vector<CallOf>& calls, size_t fi
 
 }  // namespace
 
+std::vector<CallState> AllCallStates() {
+  std::vector<CallState> states;
+  for (int state = 0; state <= static_cast<int>(kLastState); ++state) {
+    states.push_back(static_cast<CallState>(state));
+  }
+  return states;
+}
+
 std::string NameOf(CallState state) {
-  constexpr const char* kNames[] = {"no-context",       "usual",   "destroyed",
-                                    "blocking-capture", "capture", "relaxed-capture",
-                                    "other-context",    "fault",   "green-context"};
+  constexpr const char* kNames[] = {
+      "no-context",      "usual",         "destroyed",       "blocking-capture", "capture",
+      "relaxed-capture", "other-context", "fault",           "green-context",    "captured-stream",
+      "legacy-stream",   "thread-stream", "kernel-node",     "copy-node",        "fill-node",
+      "host-node",       "child-node",    "wait-node",       "record-node",      "allocation-node",
+      "free-node",       "batch-node",    "conditional-node"};
+  static_assert(std::size(kNames) == static_cast<size_t>(kLastState) + 1);
   return kNames[static_cast<size_t>(state)];
 }
 

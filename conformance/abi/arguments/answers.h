@@ -9,7 +9,7 @@
 
 namespace twinmmu::abi {
 
-// Of the thread that calls, or of the process.
+// Of the thread that calls, of the process, or of what is given.
 enum class CallState {
   kNoContext,
   kUsual,            // the primary context is current, and everything was made in it
@@ -20,11 +20,29 @@ enum class CallState {
   kOtherContext,     // another context is current
   kFault,            // a kernel has trapped
   kGreenContext,     // a green context is current
+
+  // As kUsual; of calls that take a stream.
+  kCapturedStream,  // it is the one that is captured
+  kLegacyStream,
+  kThreadStream,
+
+  // As kUsual; of calls that take a node, which is empty in all others.
+  kKernelNode,
+  kCopyNode,
+  kFillNode,
+  kHostNode,
+  kChildGraphNode,
+  kWaitNode,
+  kRecordNode,
+  kAllocationNode,
+  kFreeNode,
+  kBatchNode,
+  kConditionalNode,
 };
-inline constexpr CallState kCallStates[] = {
-    CallState::kNoContext,       CallState::kUsual,   CallState::kDestroyed,
-    CallState::kBlockingCapture, CallState::kCapture, CallState::kRelaxedCapture,
-    CallState::kOtherContext,    CallState::kFault,   CallState::kGreenContext};
+inline constexpr CallState kLastState = CallState::kConditionalNode;
+
+// Each of them, in order.
+std::vector<CallState> AllCallStates();
 
 // The word by which lines begin.
 std::string NameOf(CallState state);

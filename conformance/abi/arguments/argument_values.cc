@@ -19,14 +19,12 @@ constexpr uint64_t kNoDevice = 99;
 constexpr uint64_t kBytes = 1 << 16;
 constexpr uint64_t kLinear = 2;           // CUresourcetype
 constexpr uint64_t kMultiprocessors = 1;  // CUdevResourceType
-constexpr uint64_t kSpoilt = 2;           // CUstreamCaptureStatus
+constexpr uint64_t kLegacy = 1;           // CUstream
+constexpr uint64_t kOfThread = 2;
+constexpr uint64_t kNotCapturing = 0;  // CUstreamCaptureStatus
+constexpr uint64_t kSpoilt = 2;
 
 void CallNothing(void* /*data*/) {}
-
-template <typename Value>
-uint64_t At(Value* value) {
-  return reinterpret_cast<uint64_t>(value);
-}
 
 CUDA_ARRAY3D_DESCRIPTOR Shape(unsigned int flags) {
   CUDA_ARRAY3D_DESCRIPTOR shape = {};
@@ -110,7 +108,7 @@ void Arguments::MakeTextures() {
 
 void Arguments::MakeGraphs() {
   Need("cuGraphCreate", {ResultOf('G'), 0});
-  Need("cuGraphAddEmptyNode", {ResultOf('N'), handles_['G'], 0, 0});
+  MakeNode();
   Need("cuGraphInstantiateWithFlags", {ResultOf('R'), handles_['G'], 0});
   Need("cuUserObjectCreate", {ResultOf('B'), 0, At(CallNothing), 1, 1});
 }
@@ -118,8 +116,6 @@ void Arguments::MakeGraphs() {
 void Arguments::Enter() {
   uint64_t made = 0;
   switch (state_) {
-    case CallState::kUsual:
-      return;
     case CallState::kNoContext:
       return Need("cuCtxSetCurrent", {0});
     case CallState::kOtherContext:
@@ -136,8 +132,19 @@ void Arguments::Enter() {
       Need("cuLaunchKernel", {made, 1, 1, 1, 1, 1, 1});
       are_whole_ = are_whole_ && Call("cuCtxSynchronize", {}) != CUDA_SUCCESS;
       return;
-    default:
+    case CallState::kLegacyStream:
+      handles_['S'] = kLegacy;
+      return;
+    case CallState::kThreadStream:
+      handles_['S'] = kOfThread;
+      return;
+    case CallState::kBlockingCapture:
+    case CallState::kCapture:
+    case CallState::kRelaxedCapture:
+    case CallState::kCapturedStream:
       return EnterCapture();
+    default:
+      return;
   }
 }
 
@@ -145,6 +152,7 @@ void Arguments::EnterCapture() {
   constexpr uint64_t kNonBlocking = 1;
   const bool blocks = state_ == CallState::kBlockingCapture;
   Need("cuStreamCreate", {At(&captured_), blocks ? 0 : kNonBlocking});
+  if (state_ == CallState::kCapturedStream) handles_['S'] = captured_;
 }
 
 bool Arguments::BeginCapture() {
@@ -161,8 +169,13 @@ std::string Arguments::EndCapture() {
   const CUresult ended = Call("cuStreamEndCapture", {captured_, At(&graph)});
   if (ended == CUDA_SUCCESS) Call("cuGraphDestroy", {graph});
   const std::string end = ended == CUDA_SUCCESS ? "" : " end " + std::to_string(ended);
-  return (status == kSpoilt ? " spoilt" : " capturing") + end;
+  const char* const now = status == kSpoilt         ? " spoilt"
+                          : status == kNotCapturing ? " ended"
+                                                    : " capturing";
+  return now + end;
 }
+
+uint64_t Arguments::FunctionToCall() { return At(CallNothing); }
 
 uint64_t Arguments::Of(char kind, bool is_there, size_t index) {
   switch (kind) {

@@ -33,18 +33,26 @@ class Arguments {
 
   // Around each call, where a stream is to be captured. False: it cannot begin.
   bool BeginCapture();
-  // What became of it: " capturing" or " spoilt end 901"; empty where none is captured.
+  // What became of it: " capturing", " spoilt end 901" or " ended end 401"; empty where none is
+  // captured.
   std::string EndCapture();
 
  private:
   void Make();
   void MakeTextures();
   void MakeGraphs();
+  void MakeNode();
+  void MakeAllocationNode(uint64_t* memory, uint64_t* made);
   void Enter();
   void EnterCapture();
   // Calls it with what stands for a result in front of, or among, the other arguments.
   void Need(const char* symbol, std::initializer_list<uint64_t> arguments);
-  uint64_t ResultOf(char kind) { return reinterpret_cast<uint64_t>(&handles_[kind]); }
+  static uint64_t FunctionToCall();
+  template <typename Value>
+  static uint64_t At(Value* value) {
+    return reinterpret_cast<uint64_t>(value);
+  }
+  uint64_t ResultOf(char kind) { return At(&handles_[kind]); }
 
   static constexpr size_t kPlaces = 16;
 

@@ -48,8 +48,6 @@ enum class Before { kIsCopied, kIsNot };
 template <typename MakeBox>
 CUresult CopyBatch(const CallSite& site, DriverState& driver, Context& context, CUstream stream,
                    size_t count, Before before, size_t* fail_index, const MakeBox& make_box) {
-  const Captured refused = RefuseCaptured(driver, context, stream, /*invalidates=*/false);
-  if (refused.has_value()) return *refused;
   BoxCopies& boxes = driver.simulator->boxes();
   std::vector<BoxCopy> batch(count);
   const char* wrong = nullptr;
@@ -59,7 +57,15 @@ CUresult CopyBatch(const CallSite& site, DriverState& driver, Context& context, 
     if (wrong != nullptr) break;
     ++made;
   }
-  batch.resize(wrong != nullptr && before == Before::kIsNot ? 0 : made);
+  if (wrong != nullptr && before == Before::kIsNot) {
+    const CUresult fault = FaultOf(site, driver);
+    if (fault != CUDA_SUCCESS) return fault;
+    Tell(fail_index, made);
+    return ToResult(boxes.Refuse(site.name(), wrong));
+  }
+  const Captured refused = RefuseCaptured(driver, context, stream, /*invalidates=*/false);
+  if (refused.has_value()) return *refused;
+  batch.resize(made);
   size_t failed = SIZE_MAX;
   absl::Status done = boxes.Copy(AskedOf(site, driver, context, stream), batch, &failed);
   if (done.ok() && wrong != nullptr) {
@@ -278,9 +284,12 @@ extern "C" CUresult cuMemBatchDecompressAsync(void* /*pieces*/, size_t /*count*/
   const CallSite site = TWINMMU_HERE;
   return EnterInContext(site, stream, {}, [&](DriverState& driver, Context& context) {
     CheckLegacyUncaptured(driver, context, stream);
+    const Captured refused = RefuseCaptured(driver, context, stream);
+    if (refused.has_value()) return *refused;
     const auto algorithms = driver.vmm.GetDeviceAttribute(kAlgorithms, context.device);
     const bool has_engine = algorithms.ok() && *algorithms != 0;
-    return has_engine ? NotSimulated(site, "engines that decompress") : DriverCode::kNotSupported;
+    return ToResult(has_engine ? NotSimulated(site, "engines that decompress")
+                               : DriverCode::kNotSupported);
   });
 }
 TWINMMU_OF_THREAD(cuMemBatchDecompressAsync_ptsz, cuMemBatchDecompressAsync,

@@ -101,7 +101,7 @@ struct Batch {
 };
 
 // A batch is not for the legacy stream, which is seen before anything else, nor for flags, which
-// are seen before a fault; whether it is `valid` otherwise, after it.
+// are seen before a fault and a capture; whether it is `valid` otherwise, after these.
 template <typename Body>
 CUresult EnterBatch(const CallSite& site, CUstream stream, unsigned long long flags, bool valid,
                     const Body& body) {
@@ -112,9 +112,9 @@ CUresult EnterBatch(const CallSite& site, CUstream stream, unsigned long long fl
     if (flags != 0) return ToResult(DriverCode::kInvalidValue);
     const CUresult fault = FaultOf(site, driver);
     if (fault != cuda_abi::CUDA_SUCCESS) return fault;
-    if (!valid) return ToResult(DriverCode::kInvalidValue);
     const Captured refused = RefuseCaptured(driver, context, stream);
     if (refused.has_value()) return *refused;
+    if (!valid) return ToResult(DriverCode::kInvalidValue);
     return ToResult(body(driver, WorkOf(driver, context, stream)));
   });
 }

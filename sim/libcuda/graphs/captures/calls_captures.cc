@@ -140,6 +140,9 @@ CUresult TellCapture(const CallSite& site, CUstream stream, const Told& told) {
         *told.status = captured->capture->valid ? CU_STREAM_CAPTURE_STATUS_ACTIVE
                                                 : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
         if (!captured->capture->valid) return CUDA_SUCCESS;
+        if (told.data != nullptr && told.dependencies == nullptr) {
+          return ToResult(DriverCode::kInvalidValue);
+        }
         if (LosesData(*captured, told)) return CUDA_ERROR_LOSSY_QUERY;
         if (told.id != nullptr) *told.id = captured->capture->id;
         if (told.graph != nullptr) *told.graph = HandleOf<CUgraph>(captured->capture->graph->id());

@@ -175,11 +175,10 @@ Captured CaptureRecord(const CallSite& site, DriverState& driver, Context& conte
 Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context, CUstream given,
                      CUevent event, bool external) {
   if (!driver.captures.MayMatter()) return std::nullopt;
-  if (external) {
+  if (external && FindEvent(site, driver, event).has_value()) {
     return CaptureWork(site, driver, context, given, nullptr, [&](std::optional<GraphWork>* work) {
-      const CUresult known = CheckEvent(site, driver, event);
-      if (known == CUDA_SUCCESS) *work = WaitWork{event};
-      return known;
+      *work = WaitWork{event};
+      return CUDA_SUCCESS;
     });
   }
   const Lock lock(driver.graphs->mutex);

@@ -10,10 +10,12 @@
 namespace twinmmu::libcuda {
 
 Captured CaptureAllocation(const CallSite& site, DriverState& driver, Context& context, size_t size,
-                           std::optional<CUmemoryPool>, CUstream stream, CUdeviceptr* address) {
+                           std::optional<CUmemoryPool> pool, CUstream stream,
+                           CUdeviceptr* address) {
   return CaptureWork(
       site, driver, context, stream, nullptr, [&](std::optional<GraphWork>* work) -> CUresult {
         *address = 0;
+        if (pool.has_value() && *pool == nullptr) return ToResult(DriverCode::kInvalidValue);
         if (size == 0) return CUDA_SUCCESS;
         Graph& graph = *driver.captures.Find(NameOf(context, stream))->capture->graph;
         const NewNode node = {nullptr, HandleOf<CUgraph>(graph.id()), nullptr, nullptr, 0};

@@ -61,11 +61,11 @@ extern "C" CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode n
 extern "C" CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                                        CUgraph graph) {
   return EnterGraphs(TWINMMU_HERE, {node}, [&](DriverState& driver, Graphs& graphs) -> CUresult {
-    if (graphs.Find(exec) == nullptr) return NoSuchGraph();
     const std::shared_ptr<Graph> given = graphs.Find(graph);
     if (given == nullptr) return NoSuchGraph();
-    // That is looked at before the node. Source: an H200 with driver 580.159.
+    // That is looked at before anything else. Source: an H200 with driver 580.159.
     if (HasMemoryNodes(*given)) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    if (graphs.Find(exec) == nullptr) return NoSuchGraph();
     return ChangeNode(driver, exec, node, [&](DriverState&, GraphNode* found) -> CUresult {
       ChildWork* const work = std::get_if<ChildWork>(&found->work);
       if (work == nullptr) return kInvalidValue;
