@@ -96,6 +96,10 @@ TEST_F(RuntimeMultiLaunches, RefuseWrongArguments) {
   other = launch_;
   other.gridDim.y = 0;
   EXPECT_EQ(Launch(other), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(of(&other, 0), cudaErrorInvalidValue) << "whatever stands in the list";
+  other = launch_;
+  other.blockDim = {1024, 2, 1};
+  EXPECT_EQ(Launch(other), cudaErrorInvalidConfiguration) << "more threads than a block may have";
   other = launch_;
   other.sharedMem = size_t{1} << 32;
   EXPECT_EQ(Launch(other), cudaErrorInvalidValue);

@@ -150,6 +150,14 @@ TEST_F(RuntimeReferences, ShowTheLevelsOfAnArray) {
   EXPECT_EQ(OLD(cudaBindTextureToMipmappedArray)(&numbers, mipmap, &numbers.channelDesc),
             cudaSuccess);
   EXPECT_EQ(Run(&Sample, 1.5f)[0], 6);
+  const float smaller = 9;
+  ASSERT_EQ(OLD(cudaGetMipmappedArrayLevel)(&level, mipmap, 1), cudaSuccess);
+  ASSERT_EQ(OLD(cudaMemcpy2DToArray)(level, 0, 0, &smaller, 4, 4, 1, cudaMemcpyHostToDevice),
+            cudaSuccess);
+  numbers.minMipmapLevelClamp = numbers.maxMipmapLevelClamp = 1;
+  EXPECT_EQ(OLD(cudaBindTextureToMipmappedArray)(&numbers, mipmap, &numbers.channelDesc),
+            cudaSuccess);
+  EXPECT_EQ(Run(&Sample, 0.5f)[0], 9) << "the level that the variable asks for";
   textureReference unknown = numbers;
   EXPECT_EQ(OLD(cudaBindTextureToMipmappedArray)(&unknown, mipmap, &numbers.channelDesc),
             cudaErrorInvalidTexture);

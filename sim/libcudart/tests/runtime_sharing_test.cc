@@ -74,6 +74,16 @@ TEST(RuntimeSharing, ExternalMemoryIsMapped) {
   EXPECT_EQ(cudaMemcpy(&last, static_cast<char*>(address) + 1023, 1, cudaMemcpyDeviceToHost),
             cudaSuccess);
   EXPECT_EQ(last, 3);
+  void* whole = nullptr;
+  buffer.offset = 0;
+  buffer.size = kChunk;
+  char edge[2] = {1, 1};
+  ASSERT_EQ(cudaExternalMemoryGetMappedBuffer(&whole, memory, &buffer), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(&edge, static_cast<char*>(whole) + 511, 2, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  EXPECT_EQ(edge[0], 0);
+  EXPECT_EQ(edge[1], 3) << "the first byte of the other one";
+  EXPECT_EQ(cudaFree(whole), cudaSuccess);
   EXPECT_EQ(cudaFree(address), cudaSuccess);
   EXPECT_EQ(cudaDestroyExternalMemory(memory), cudaSuccess);
   EXPECT_EQ(cudaExternalMemoryGetMappedBuffer(&address, memory, &buffer), cudaErrorInvalidValue);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -157,6 +158,30 @@ TEST_F(NvmlAloneTest, WritesNoTextThatDoesNotFit) {
   EXPECT_EQ(Nvml("nvmlDeviceGetName", Device(0), &text[0], 0u), NVML_ERROR_INSUFFICIENT_SIZE);
 }
 
+TEST_F(NvmlAloneTest, TellsTheComputeCapabilityOfTheProfile) {
+  int major = 0;
+  int minor = -1;
+  ASSERT_EQ(Nvml("nvmlDeviceGetCudaComputeCapability", Device(0), &major, &minor), NVML_SUCCESS);
+  EXPECT_EQ(major, 9);
+  EXPECT_EQ(minor, 0);
+}
+
+TEST_F(NvmlAloneTest, TellsHowAProcessWasStarted) {
+  std::string words;
+  ASSERT_TRUE(std::getline(std::ifstream("/proc/self/cmdline"), words, '\0'));
+  const auto ask = [](unsigned int pid, char* name, unsigned int length) {
+    return Nvml("nvmlSystemGetProcessName", pid, name, length);
+  };
+  const auto self = static_cast<unsigned int>(getpid());
+  std::vector<char> name(words.size() + 1, 'x');
+  EXPECT_EQ(ask(self, name.data(), static_cast<unsigned int>(name.size())), NVML_SUCCESS);
+  EXPECT_EQ(name.data(), words);
+  EXPECT_EQ(ask(self, name.data(), 4), NVML_SUCCESS);
+  EXPECT_EQ(name.data(), words.substr(0, 3));
+  EXPECT_EQ(ask(self, name.data(), 0), NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(~0u, name.data(), 4), NVML_ERROR_NOT_FOUND);
+}
+
 TEST_F(NvmlAloneTest, TellsTheMemoryOfTheProfile) {
   nvmlMemory_t memory;
   ASSERT_EQ(Nvml("nvmlDeviceGetMemoryInfo", Device(0), &memory), NVML_SUCCESS);
@@ -261,6 +286,7 @@ TEST_F(NvmlAloneTest, HasNoFabricUnlessTheProfilePermitsIt) {
   info.version = TWINMMU_NVML_VERSION(nvmlGpuFabricInfo_v2_t, 2);
   EXPECT_EQ(Nvml("nvmlDeviceGetGpuFabricInfoV", Device(0), &info), NVML_SUCCESS);
   EXPECT_EQ(info.state, NVML_GPU_FABRIC_STATE_NOT_SUPPORTED);
+  EXPECT_EQ(info.cliqueId, 0u);
   EXPECT_EQ(info.healthSummary, 0x5a) << "the second form has no such field";
   info.version = 0;
   EXPECT_EQ(Nvml("nvmlDeviceGetGpuFabricInfoV", Device(0), &info),

@@ -6,7 +6,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
+#include <utility>
 
 #include "sim/libnvml/tests/nvml_library.h"
 
@@ -86,10 +88,33 @@ TEST(NvmlSettingsTest, AFabricIsThereIfTheProfilePermitsIt) {
                     [] {
                       Nvml("nvmlInit_v2");
                       nvmlGpuFabricInfo_t info = {};
+                      info.cliqueId = 77;
                       Nvml("nvmlDeviceGetGpuFabricInfo", FirstDevice(), &info);
-                      return static_cast<int>(info.state);
+                      return info.cliqueId == 0 ? static_cast<int>(info.state) : -1;
                     }),
             NVML_GPU_FABRIC_STATE_COMPLETED);
+}
+
+// 64 in each of the 132 multiprocessors of the reference, or 128.
+TEST(NvmlSettingsTest, HowManyCoresThereAreDependsOnTheComputeCapability) {
+  const std::string path = testing::TempDir() + "/older_machine.json";
+  for (const auto& [attributes, expected] : {std::pair(R"("75": 7, "76": 5)", 132 * 64),
+                                             {R"("75": 8, "76": 0)", 132 * 64},
+                                             {R"("75": 8, "76": 6)", 132 * 128},
+                                             {R"("75": 9, "76": 0)", 132 * 128}}) {
+    std::ofstream(path) << R"({"devices": [{"attributes": {)" << attributes << "}}]}";
+    const unsigned int most = static_cast<unsigned int>(expected);
+    EXPECT_EQ(InChild("TWINMMU_PROFILE", path.c_str(),
+                      [&] {
+                        Nvml("nvmlInit_v2");
+                        unsigned int count = 0;
+                        Nvml("nvmlDeviceGetNumGpuCores", FirstDevice(), &count);
+                        return count == most ? 0 : 1;
+                      }),
+              0)
+        << attributes;
+  }
+  std::remove(path.c_str());
 }
 
 TEST(NvmlSettingsTest, TheBudgetOfMemoryIsWhatIsFree) {

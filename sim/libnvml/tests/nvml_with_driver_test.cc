@@ -81,6 +81,11 @@ TEST_F(NvmlWithDriverTest, SeesTheMemoryThatTheProgramUses) {
   EXPECT_EQ(count, 1u);
   EXPECT_EQ(infos[0].pid, static_cast<unsigned int>(getpid()));
   EXPECT_EQ(infos[0].usedGpuMemory, 64u << 20);
+  nvmlProcessInfo_v1_t of_first_form = {};
+  EXPECT_EQ(Nvml("nvmlDeviceGetComputeRunningProcesses", Device(2), &count, &of_first_form),
+            NVML_SUCCESS);
+  EXPECT_EQ(of_first_form.pid, static_cast<unsigned int>(getpid()));
+  EXPECT_EQ(of_first_form.usedGpuMemory, 64u << 20);
   count = 2;
   EXPECT_EQ(Nvml("nvmlDeviceGetComputeRunningProcesses_v3", Device(1), &count, &infos[0]),
             NVML_SUCCESS);
