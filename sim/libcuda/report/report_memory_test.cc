@@ -170,6 +170,13 @@ TEST_F(ReportMemoryTest, AProcessWithoutAddressesHasNoMemory) {
   EXPECT_THAT(Files(), IsEmpty());
 }
 
+TEST_F(ReportMemoryTest, AMachineWithTooManyAddressesHasNoMemory) {
+  constexpr ReportShape kHuge{4, {1024, 21}, {uint64_t{1} << 33, 9}};
+  ReportMemory memory;
+  EXPECT_FALSE(memory.Start(folder_, kHuge));
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
 TEST_F(ReportMemoryTest, WhatIsMadeReadyIsNoChunkMore) {
   ReportMemory memory;
   ASSERT_TRUE(memory.Start(folder_, kShape));

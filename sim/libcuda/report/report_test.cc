@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -47,6 +48,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr const char* kCalls[] = {"cuMemMap", "cuMemUnmap", "cuMemAddressReserve", "cuMemCreate"};
 enum : size_t { kMap, kUnmap, kReserve, kCreate };
@@ -401,6 +403,18 @@ TEST_F(ReportTest, TellsFunctionsOfTheRuntimeApartThatAreCalledFromOneAddress) {
   }
 }
 
+TEST_F(ReportTest, APlaceIsInTheProgramOrInALibrary) {
+  Dl_info info = {};
+  const void* const in_library = dlsym(RTLD_DEFAULT, "getpid");
+  ASSERT_NE(dladdr(in_library, &info), 0);
+  char library[PATH_MAX] = "";
+  char program[PATH_MAX] = "";
+  ASSERT_NE(realpath(info.dli_fname, library), nullptr);
+  ASSERT_NE(realpath("/proc/self/exe", program), nullptr);
+  EXPECT_THAT(DescribePlace(in_library), StartsWith(std::string(library) + "\n"));
+  EXPECT_THAT(DescribePlace(HereNow()), StartsWith(std::string(program) + "\n"));
+}
+
 // A history that is too long is left out; the rest is kept.
 TEST_F(ReportTest, KeepsADiagnosticWithoutItsHistoryWhereThatIsTooLong) {
   Report report(Options(), Profile::ReferenceH200());
@@ -622,6 +636,16 @@ TEST_F(ReportTest, CountsWhatFindsNoRoom) {
   EXPECT_THAT(read.alive, IsEmpty());
 }
 
+TEST_F(ReportTest, CountsAllocationsForWhichThereIsNoSlot) {
+  Report report(Options(), Profile::ReferenceH200());
+  report.Begin(kCreate, HereNow());
+  report.AddAllocation(AllocationHandle(kAllocations), MiB(2));
+  EXPECT_EQ(Read(report).lost_objects, 0u);
+  report.AddAllocation(AllocationHandle(kAllocations + 1), MiB(2));
+  EXPECT_EQ(Read(report).lost_objects, 1u);
+  EXPECT_THAT(Read(report).alive, SizeIs(1));
+}
+
 // At the end of a process that no tool watches: JSON Lines behind what is in the file.
 TEST_F(ReportTest, WritesAFileAtTheEnd) {
   ReportOptions options = Options();
@@ -635,7 +659,7 @@ TEST_F(ReportTest, WritesAFileAtTheEnd) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("cuMemMap"));
   std::stringstream text;
   text << std::ifstream(options.file).rdbuf();
-  EXPECT_THAT(text.str(), ::testing::StartsWith("before\n{\"type\":\"process\""));
+  EXPECT_THAT(text.str(), StartsWith("before\n{\"type\":\"process\""));
   EXPECT_THAT(text.str(), EndsWith("{\"type\":\"calls\",\"pid\":" + std::to_string(getpid()) +
                                    ",\"call\":\"cuMemMap\",\"calls\":1,\"failures\":0}\n"));
 }
@@ -658,6 +682,26 @@ TEST_F(ReportTest, IsNotReadOutOfAnythingElse) {
   EXPECT_THAT(ReadReport(nothing.data(), nothing.size()),
               StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ReadReport(nothing.data(), 100), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_F(ReportTest, IsReadUpToARecordThatEndsBehindTheLog) {
+  Report report(InFolder(), Profile::ReferenceH200());
+  report.Begin(kMap, HereNow());
+  report.Add(Wrong(DiagnosticKind::kDoubleUnmap));
+  EXPECT_THAT(ReadFile(Files().front())->diagnostics, SizeIs(1));
+  // Its record stands behind those of the program, the calls and the place.
+  const ReportMemory& memory = *report.memory();
+  const char* const log = memory.data() + memory.layout().log();
+  const char* at = log;
+  while (reinterpret_cast<const Record*>(at)->type.load() != RecordType::kDiagnostic) {
+    ASSERT_NE(reinterpret_cast<const Record*>(at)->size.load(), 0u);
+    at += reinterpret_cast<const Record*>(at)->size.load();
+  }
+  const auto size = static_cast<uint32_t>(kLogSize - static_cast<uint64_t>(at - log) + 8);
+  const int file = open(Files().front().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(pwrite(file, &size, sizeof(size), at - memory.data()), ssize_t{sizeof(size)});
+  close(file);
+  EXPECT_THAT(ReadFile(Files().front())->diagnostics, IsEmpty());
 }
 
 // A program may write anywhere: whatever stands in the memory, the reader ends and stays in it.
