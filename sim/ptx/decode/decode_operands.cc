@@ -220,13 +220,7 @@ uint32_t Decoder::SpecialSlot(const Operand& operand, int width) {
 
 uint32_t Decoder::AddressOf(const Operand& operand, Space* space) {
   const size_t index = static_cast<size_t>(operand.index);
-  const auto exists = [&](size_t count) {
-    if (operand.index >= 0 && index < count) return true;
-    FailInvalid("'", operand.name, "' is not known");
-    return false;
-  };
   if (operand.kind == Operand::kFunction) {
-    if (!exists(module_.functions.size())) return 0;
     code_.callees.push_back(operand.index);
     functions_[index].address_taken = true;
     *space = Space::kGeneric;
@@ -235,13 +229,15 @@ uint32_t Decoder::AddressOf(const Operand& operand, Space* space) {
   if (operand.kind == Operand::kParameter || operand.kind == Operand::kResult) {
     const std::vector<Passed>& all =
         operand.kind == Operand::kParameter ? code_.parameters : code_.results;
-    if (!exists(all.size())) return 0;
     *space = Space::kParam;
     return Fixed(FixedSlot::kZero, 0, all[index].at + operand.bits, 8);
   }
   const bool local = operand.kind == Operand::kLocalVariable;
+  if (!local && operand.kind != Operand::kVariable) {
+    FailInvalid("'", operand.name, "' has no address");
+    return 0;
+  }
   const std::vector<Variable>& variables = local ? function_.variables : module_.variables;
-  if (!exists(variables.size())) return 0;
   const Placement::Place& place = local
                                       ? placement_.of_functions[static_cast<size_t>(index_)][index]
                                       : placement_.of_module[index];

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -193,6 +194,39 @@ TEST_F(ProgramTest, RefusesOperandsThatDoNotFit) {
                            "bar.sync %rd1;", "ld.shared.u32 %r1, [p];", "mov.b64 {%r1}, %rd1;"}) {
     EXPECT_EQ(MakeStatus(Module(Kernel(body))).code(), absl::StatusCode::kInvalidArgument) << body;
   }
+}
+
+TEST_F(ProgramTest, RefusesCallsThatPassOtherSizes) {
+  const std::string functions =
+      ".func take(.param .b64 a) { ret; }\n.func (.param .b32 r) give() { ret; }\n";
+  for (const auto& [call, words] :
+       {std::pair("call take, (%r1);", "'a' has 8 bytes, not 4"),
+        std::pair("{ .param .b8 x[16]; call take, (x); }", "'a' has 8 bytes, not 16"),
+        std::pair("call (%rd2), give, ();", "'r' has 4 bytes, not 8")}) {
+    const absl::Status refused = MakeStatus(Module(functions + Kernel(call)));
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << call;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr(words));
+  }
+}
+
+// The place of a label, or of whatever else is no variable, is not that of a variable.
+TEST_F(ProgramTest, RefusesAddressesOfOtherThings) {
+  std::string variables;
+  for (int i = 0; i < 40; ++i) absl::StrAppend(&variables, ".global .u32 g", i, ";\n");
+  EXPECT_THAT(MakeStatus(Module(variables + Kernel("ld.global.u32 %r2, [g7]; L:"))), IsOk());
+  for (const char* what : {"L", "%tid.x", "1.0", "%p1", "{%r2, %r3}", "T", "%r2|%r3", "!%p1"}) {
+    const absl::Status refused = MakeStatus(
+        Module(variables +
+               Kernel(absl::StrCat("T: .branchtargets L; ld.global.u32 %r2, [", what, "]; L:"))));
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << what << refused;
+  }
+}
+
+TEST_F(ProgramTest, RefusesToPassAPredicate) {
+  const absl::Status refused =
+      MakeStatus(Module(".func f(.param .b32 a) { ret; }\n" + Kernel("call f, (%p1);")));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("a predicate cannot be passed"));
 }
 
 // A function has as much memory of each kind as hardware, and not more.
