@@ -30,9 +30,7 @@ void Decoder::TakeMulticastOrder(bool loads, bool changes, MemoryAccess* access)
   if (weak || (!relaxed && !synchronizes && !changes)) return;
   access->order = Order::kRelaxed;
   access->strength.semantics = Semantics::kRelaxed;
-  if (!synchronizes) return;
-  access->order = loads ? Order::kAcquire : Order::kRelease;
-  access->strength.semantics = loads ? Semantics::kAcquire : Semantics::kRelease;
+  if (synchronizes) access->strength.semantics = loads ? Semantics::kAcquire : Semantics::kRelease;
 }
 
 // How many elements. Only those of floating point come in vectors, of 4, 8 or 16 bytes.

@@ -53,7 +53,7 @@ bool IsSumOf(const Instruction& instruction, const Form& product) {
 }
 
 bool IsCopy(const Instruction& instruction) {
-  return instruction.opcode == "mov" && instruction.guard < 0 && instruction.operands.size() == 2 &&
+  return instruction.opcode == "mov" && instruction.guard < 0 &&
          instruction.operands[0].kind == Operand::kRegister;
 }
 
