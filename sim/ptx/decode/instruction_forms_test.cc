@@ -170,6 +170,25 @@ TEST(VectorMoveFormsTest, BothAreVectorsOfThatSize) {
                 "it is of vectors of 2");
 }
 
+TEST(VectorMoveFormsTest, PartsMakeUpTheWhole) {
+  ExpectTaken(
+      {"mov.b16 {%h1, %h2}, %h3", "mov.b16 %h3, {%h1, %h2}", "mov.b32 {%h1, %h2, %h3, %h4}, %r1"});
+  ExpectRefused({"mov.b16 {%h1, %h2, %h3, %h4}, %h5", "mov.b16 %h5, {%h1, %h2, %h3, %h4}"},
+                "a vector of 4 does not make up that");
+  ExpectRefused({"mov.b32 {%h1, %h2, %h3}, %r1"}, "a vector of 3 does not make up that");
+}
+
+TEST(AtomicVectorFormsTest, HaveAsManyElementsAsTheySay) {
+  ExpectTaken({"atom.global.v2.f32.add {%f1, %f2}, [%rd1], {%f3, %f4}",
+               "red.global.v2.f32.add [%rd1], {%f1, %f2}"});
+  ExpectRefused(
+      {"atom.global.v2.f32.add {%f1, %f2}, [%rd1], {%f3}",
+       "atom.global.v2.f32.add {%f1, %f2}, [%rd1], {%f3, %f4, %f5, %f6}",
+       "atom.global.v2.f32.add {%f1}, [%rd1], {%f3, %f4}", "red.global.v2.f32.add [%rd1], {%f1}",
+       "red.global.v2.f32.add [%rd1], %f1", "red.global.v2.f32.add [%rd1], {%f1, %f2, %f3, %f4}"},
+      "the values are not a vector of 2");
+}
+
 TEST(ConversionFormsTest, RegistersMayBeWiderThanTheirValues) {
   ExpectTaken({"cvt.u16.u8 %rd1, %r1", "cvt.u32.u16 %rd1, %r1"});
   ExpectRefused({"cvt.u32.u16 %h1, %h2"}, "'%h1' is .b16, not .u32");

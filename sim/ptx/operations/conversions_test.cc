@@ -118,9 +118,26 @@ TEST(ConvertTest, FormatsOf8BitsSaturate) {
   EXPECT_EQ(ResultOf("cvt.rn.f16x2.e5m2x2", {0x7cb8}), 0x7c00b800u);
 }
 
+TEST(ConvertTest, ReluMakesNegativesOf8BitsZero) {
+  const uint64_t minus_two = Bits(-2.0F), one = Bits(1.0F);
+  EXPECT_EQ(ResultOf("cvt.rn.satfinite.relu.e4m3x2.f32", {minus_two, one}), 0x0038u);
+  EXPECT_EQ(ResultOf("cvt.rn.satfinite.relu.e5m2x2.f32", {minus_two, one}), 0x003cu);
+  EXPECT_EQ(ResultOf("cvt.rn.satfinite.relu.e4m3x2.f16x2", {0xc0003c00}), 0x0038u);
+  EXPECT_EQ(ResultOf("cvt.rn.satfinite.relu.e5m2x2.f16x2", {0xc0003c00}), 0x003cu);
+  EXPECT_EQ(ResultOf("cvt.rn.relu.f16x2.e4m3x2", {0xc038}), 0x00003c00u);
+  EXPECT_EQ(ResultOf("cvt.rn.relu.f16x2.e5m2x2", {0xc03c}), 0x00003c00u);
+}
+
 TEST(ConvertTest, PackClampsAndShiftsIn) {
   EXPECT_EQ(ResultOf("cvt.pack.sat.s16.s32", {70000, 0xffffffff}), 0x7fffffffu);
   EXPECT_EQ(ResultOf("cvt.pack.sat.u8.s32.b32", {300, 5, 0x12345678}), 0x5678ff05u);
+}
+
+TEST(ConvertTest, PackMakesPartsOf4And2Bits) {
+  EXPECT_EQ(ResultOf("cvt.pack.sat.u4.s32.b32", {300, 5, 1}), 0x1f5u);
+  EXPECT_EQ(ResultOf("cvt.pack.sat.s4.s32.b32", {300, 0xffffff00, 1}), 0x178u);
+  EXPECT_EQ(ResultOf("cvt.pack.sat.u2.s32.b32", {300, 0xffffffff, 1}), 0b11100u);
+  EXPECT_EQ(ResultOf("cvt.pack.sat.s2.s32.b32", {300, 0xffffff00, 1}), 0b10110u);
 }
 
 }  // namespace

@@ -132,6 +132,22 @@ TEST(FloatTest, QuotientsAndRootsRoundAsTheModeSays) {
   EXPECT_EQ(ResultOf("sqrt.rn.f32", {kMinusZero}), kMinusZero);
 }
 
+TEST(ApproximateTest, PowersAndTangentsAreOfHalvesToo) {
+  EXPECT_EQ(ResultOf("ex2.approx.f16", {0x4000}), 0x4400u);       // of 2
+  EXPECT_EQ(ResultOf("ex2.approx.ftz.bf16", {0x4000}), 0x4080u);  // of 2
+  EXPECT_EQ(ResultOf("ex2.approx.ftz.bf16", {0xc302}), 0u);       // of -130
+  EXPECT_EQ(ResultOf("tanh.approx.f16", {0x5640}), 0x3c00u);      // of 100
+  EXPECT_EQ(ResultOf("tanh.approx.bf16", {0xc2c8}), 0xbf80u);     // of -100
+  EXPECT_EQ(ResultOf("tanh.approx.bf16x2", {0xc2c80000}), 0xbf800000u);
+}
+
+// Of f64, they tell only the upper half.
+TEST(ApproximateTest, ReciprocalsOfF64HaveHalfOfTheBits) {
+  const auto upper = [](uint64_t bits) { return bits & 0xffffffff00000000; };
+  EXPECT_EQ(ResultOf("rcp.approx.ftz.f64", {Bits(3.0)}), upper(Bits(1 / 3.0)));
+  EXPECT_EQ(ResultOf("rsqrt.approx.ftz.f64", {Bits(3.0)}), upper(Bits(1 / std::sqrt(3.0))));
+}
+
 TEST(MinMaxTest, ANanLosesOrWins) {
   EXPECT_EQ(ResultOf("min.f32", {kNan, Bits(1.0F)}), Bits(1.0F));
   EXPECT_EQ(ResultOf("max.f32", {Bits(1.0F), kNan}), Bits(1.0F));

@@ -34,6 +34,22 @@ TEST(IntegerTest, ProductsGiveTheirLowerAndUpperHalf) {
   EXPECT_EQ(ResultOf("mul.wide.s16", {0x8000, 0x8000}), 0x40000000u);
 }
 
+TEST(IntegerTest, SumsWithTheUpperHalfOfAProductWrap) {
+  EXPECT_EQ(ResultOf("mad.hi.u16", {0xffff, 0xffff, 3}), 1u);
+  EXPECT_EQ(ResultOf("mad.hi.s16", {0x8000, 0x8000, 1}), 0x4001u);
+  EXPECT_EQ(ResultOf("mad.hi.u32", {kOnes32, kOnes32, 3}), 1u);
+  EXPECT_EQ(ResultOf("mad.hi.s32", {kOnes32, 2, 1}), 0u);
+  EXPECT_EQ(ResultOf("mad.hi.u64", {~uint64_t{0}, ~uint64_t{0}, 3}), 1u);
+  EXPECT_EQ(ResultOf("mad.hi.s64", {~uint64_t{0}, 2, 1}), 0u);
+}
+
+TEST(IntegerTest, ExtremesOfPairsHaveTheSignOfTheirType) {
+  EXPECT_EQ(ResultOf("max.u16x2", {0xffff0001, 0x00010002}), 0xffff0002u);
+  EXPECT_EQ(ResultOf("max.s16x2", {0xffff0001, 0x00010002}), 0x00010002u);
+  EXPECT_EQ(ResultOf("min.u16x2", {0xffff0001, 0x00010002}), 0x00010001u);
+  EXPECT_EQ(ResultOf("min.s16x2", {0xffff0001, 0x00010002}), 0xffff0001u);
+}
+
 // The upper 8 bits of the factors count for nothing.
 TEST(IntegerTest, Mul24UsesTheLower24Bits) {
   EXPECT_EQ(ResultOf("mul24.lo.u32", {0xff000002, 3}), 6u);

@@ -75,6 +75,8 @@ TEST(FindOperationTest, GivesTheTypeOfEachOperand) {
   EXPECT_TRUE(wide->operands[0].written);
   EXPECT_EQ(wide->operands[1].type, Type::kS32);
   EXPECT_EQ(wide->operands[3].type, Type::kS64);
+  EXPECT_EQ(Find("and.b16", 3)->operands[1].type, Type::kB16);
+  EXPECT_EQ(Find("and.b32", 3)->operands[1].type, Type::kB32);
   EXPECT_EQ(Find("and.b64", 3)->operands[1].type, Type::kB64);
   EXPECT_EQ(Find("selp.f32", 4)->operands[3].type, Type::kPred);
 }

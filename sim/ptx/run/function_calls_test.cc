@@ -165,6 +165,20 @@ TEST_F(GridTest, LimitsTheDepthOfCalls) {
   EXPECT_EQ(fault_.words, "no room for a call of sum at depth 2049");
 }
 
+// What all activations hold together is bounded, too.
+TEST_F(GridTest, LimitsWhatCallsPass) {
+  EXPECT_EQ(Run(".func down(.param .b32 left, .param .align 4 .b8 much[4096])\n{\n"
+                ".reg .b32 %r<3>; .reg .pred %p; ld.param.b32 %r1, [left];\n"
+                "setp.eq.u32 %p, %r1, 0; @%p ret; sub.u32 %r2, %r1, 1;\n"
+                ".param .b32 a; .param .align 4 .b8 b[4096]; st.param.b32 [a], %r2;\n"
+                "call down, (a, b); ret;\n}\n" +
+                    Kernel(".param .b32 a; .param .align 4 .b8 b[4096];\n"
+                           "st.param.b32 [a], 1000; call down, (a, b);"),
+                Dim3(), Dim3()),
+            Grid::State::kFaulted);
+  EXPECT_EQ(fault_.kind, GridFault::kStackOverflow);
+}
+
 // --- What every device has ---
 
 constexpr char kExternal[] =

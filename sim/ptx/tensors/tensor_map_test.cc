@@ -62,6 +62,18 @@ TEST(TensorMapTest, OtherBitsAreNoMap) {
   EXPECT_FALSE(Decode(bits, &map));
 }
 
+// Numbers of 4 bits say what the elements are, and not all of them are taken.
+TEST(TensorMapTest, OtherElementsAreNoMap) {
+  constexpr int kElement = 7;  // where the bits are in word 1
+  for (uint64_t element = 0; element < 16; ++element) {
+    TensorMapBits bits = Encode(TensorMap());
+    bits[1] |= element << kElement;
+    TensorMap map;
+    EXPECT_EQ(Decode(bits, &map), element <= static_cast<uint64_t>(TensorElement::kBf16))
+        << element;
+  }
+}
+
 // Each field for itself: a map that was made this way is as one that was made at once.
 TEST(TensorMapTest, FieldsAreReplaced) {
   TensorMap map;

@@ -3,6 +3,7 @@
 #include <string>
 #include <tuple>
 
+#include "absl/strings/str_cat.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/ptx/text/module.h"
 #include "sim/testing/test_grid.h"
@@ -142,6 +143,22 @@ TEST_F(FusionsTest, EndWithTheBlock) {
   EXPECT_FALSE(
       Fuses("mul.f32 %f6, %f1, %f2; add.f32 %f8, %f6, %f3; @%p2 bra L;\n"
             "add.f32 %f7, %f6, %f5; st.global.f32 [%rd1+8], %f7; L:"));
+}
+
+// What a call may reach is listed by number, too, but of functions, not of instructions.
+TEST_F(FusionsTest, GoAcrossNumbersOfFunctions) {
+  std::string functions, names;
+  for (int i = 0; i < 40; ++i) {
+    absl::StrAppend(&functions, ".func f", i, "() { ret; }\n");
+    absl::StrAppend(&names, i == 0 ? "f" : ", f", i);
+  }
+  const std::string body =
+      "mov.f32 %f1, 0f3F800800; setp.ne.u32 %p1, %r1, %r1;\n"
+      "mul.f32 %f2, %f1, %f1; add.f32 %f3, %f2, 0fBF801000; st.global.f32 [%rd1], %f3;\n"
+      "L: .calltargets " +
+      names + "; @%p1 call %rd1, (), L;";
+  EXPECT_EQ(Run(functions + Kernel(body), Dim3(), Dim3()), Grid::State::kDone);
+  EXPECT_EQ(Read(0), 0x33800000u);  // 2^-24
 }
 
 TEST_F(FusionsTest, AllowForGuards) {

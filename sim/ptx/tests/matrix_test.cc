@@ -2,6 +2,7 @@
 // matrix_product.h.
 
 #include "absl/strings/str_cat.h"
+#include "sim/ptx/operations/float_math.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {
@@ -134,6 +135,60 @@ TEST_F(MatrixTest, LoadsMultipliesAndStoresFragments) {
   }
 }
 
+// Where none is said, the rows of a matrix lie one behind the other.
+TEST_F(MatrixTest, LoadsSumsOfBitsWithoutAStride) {
+  for (uint32_t i = 0; i < 64; ++i) Write(i, i);
+  EXPECT_EQ(RunBody("wmma.load.c.sync.aligned.row.m8n8k128.global.s32 {%r2, %r3}, [%rd1];\n"
+                    "wmma.store.d.sync.aligned.row.m8n8k128.global.s32 [%rd1+256], {%r2, %r3}, 8;"),
+            Grid::State::kDone)
+      << fault_.words;
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(Read(64 + i), i);
+}
+
+// Four products, each of 8 lanes, which hold their parts of the matrices as the PTX ISA has it.
+TEST_F(MatrixTest, MultipliesFourPairsOfSmallMatrices) {
+  const auto a = [](uint32_t product, uint32_t row, uint32_t k) {
+    return 1 + product + 2 * row + k;
+  };
+  const auto b = [](uint32_t product, uint32_t k, uint32_t column) {
+    return product + 3 * k + column;
+  };
+  const auto put = [&](uint32_t index, uint32_t value) {
+    Write<uint16_t>(index, RoundToHalf<F16>(value).bits);
+  };
+  for (const bool turned : {false, true}) {
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      const uint32_t product = lane % 16 / 4;
+      const uint32_t upper = lane / 16 * 4;
+      for (uint32_t i = 0; i < 4; ++i) {
+        const uint32_t near = lane % 4;
+        put(lane * 8 + i, turned ? a(product, i + upper, near) : a(product, near + upper, i));
+        put(lane * 8 + 4 + i, turned ? b(product, near, i + upper) : b(product, i, near + upper));
+      }
+    }
+    EXPECT_EQ(RunBody(absl::StrCat(
+                  ".reg .f32 d<8>; .reg .b64 own, to; mul.wide.u32 own, %r1, 16;\n"
+                  "add.u64 own, own, %rd1; ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [own];\n"
+                  "mul.wide.u32 to, %r1, 32; add.u64 to, to, %rd1; mov.f32 d0, 0f00000000;\n",
+                  "mma.sync.aligned.m8n8k4.", turned ? "col.row" : "row.col", ".f32.f16.f16.f32 ",
+                  "{d0,d1,d2,d3,d4,d5,d6,d7}, {%r2,%r3}, {%r4,%r5}, {d0,d0,d0,d0,d0,d0,d0,d0};\n",
+                  "st.global.v4.f32 [to+4096], {d0,d1,d2,d3};\n",
+                  "st.global.v4.f32 [to+4112], {d4,d5,d6,d7};")),
+              Grid::State::kDone)
+        << fault_.words;
+    for (uint32_t i = 0; i < 256; ++i) {
+      const uint32_t lane = i / 8;
+      const uint32_t row = (lane & 1) + (i & 2) + lane / 16 * 4;
+      const uint32_t column = (i & 4) + (lane & 2) + (i & 1);
+      uint32_t sum = 0;
+      for (uint32_t k = 0; k < 4; ++k) {
+        sum += a(lane % 16 / 4, row, k) * b(lane % 16 / 4, k, column);
+      }
+      EXPECT_EQ(Read<float>(1024 + i), static_cast<float>(sum)) << turned << i;
+    }
+  }
+}
+
 // wgmma reads both matrices by descriptors, each warp its rows.
 TEST_F(MatrixTest, MultipliesMatricesInSharedMemory) {
   // a: 64 by 16, row i is i in column 0; b: 16 by 8, row 0 is 1, 2, ... Groups of 8 lines of 16
@@ -195,6 +250,25 @@ TEST_F(MatrixTest, RefusesFormsThatAreNone) {
               HasSubstr("the forms are"));
   EXPECT_EQ(ErrorOf(absl::StrCat("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", kOperands)),
             "");
+}
+
+// Products of bits are counted, and no others.
+TEST_F(MatrixTest, CountsBitsOnly) {
+  constexpr char kBits[] = " {%r1,%r2}, {%r3}, {%r4}, {%r5,%r6};";
+  constexpr char kBytes[] =
+      " {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, {%r9,%r10}, {%r11,%r12}, "
+      "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8};";
+  const auto error = [](absl::string_view operation, absl::string_view form,
+                        absl::string_view operands) {
+    return ErrorOf(absl::StrCat("wmma.mma", operation, ".sync.aligned.row.col.", form, operands));
+  };
+  EXPECT_EQ(error(".xor.popc", "m8n8k128.s32.b1.b1.s32", kBits), "");
+  EXPECT_EQ(error(".and.popc", "m8n8k128.s32.b1.b1.s32", kBits), "");
+  EXPECT_EQ(error("", "m16n16k16.s32.s8.s8.s32", kBytes), "");
+  const char* const words = ".and.popc or .xor.popc is for .b1";
+  EXPECT_THAT(error("", "m8n8k128.s32.b1.b1.s32", kBits), HasSubstr(words));
+  EXPECT_THAT(error(".popc", "m8n8k128.s32.b1.b1.s32", kBits), HasSubstr(words));
+  EXPECT_THAT(error(".xor.popc", "m16n16k16.s32.s8.s8.s32", kBytes), HasSubstr(words));
 }
 
 }  // namespace

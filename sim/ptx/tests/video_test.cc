@@ -87,6 +87,11 @@ TEST_F(VideoTest, SelectsPartsOfBothOperands) {
   EXPECT_EQ(Of("vadd4.u32.u32.u32 %r5.b30, %r2.b7000, %r3.b4444, %r4"), 0x03345604u);
 }
 
+// Halves of odd sums go away from zero.
+TEST_F(VideoTest, RoundsAverages) {
+  EXPECT_EQ(Of("vavrg4.s32.s32.s32 %r5, %r2, %r3, %r4"), 0xc001ff02u);
+}
+
 TEST_F(VideoTest, RefusesWhatThereIsNot) {
   for (const char* wrong :
        {"vadd.s32.s32.s32 %r5, %r2.b4, %r3", "vadd.s32.s32.s32 %r5, %r2.h2, %r3",

@@ -292,6 +292,12 @@ TEST_P(DeepExpression, HasALimit) {
 INSTANTIATE_TEST_SUITE_P(All, DeepExpression,
                          Values("(", "- ", "~", "!", "1 ? ", "0 ? 1 : ", "(.u64)", "1 + ("));
 
+// Parentheses that are closed nest no more.
+TEST(Expressions, MayHaveManyParenthesesOneBehindTheOther) {
+  EXPECT_THAT(Parse(absl::StrCat(kHeader, ".global .u32 x = ", Repeat("(1) + ", 1000), "1;")),
+              IsOk());
+}
+
 // An array of many dimensions would nest its initial values.
 TEST(Dimensions, HaveALimit) {
   const absl::StatusOr<Module> module = Parse(

@@ -51,7 +51,8 @@ TEST_P(AsyncCopiesTest, CopiesToSharedMemory) {
 // Bytes that are not read become zeros, and need not be there.
 TEST_P(AsyncCopiesTest, FillsWithZeros) {
   for (uint32_t i = 0; i < 8; ++i) Write(i, ~0u);
-  RunKernel(With("mov.u32 %r3, 5; cp.async.ca.shared.global [%r9], [%rd1], 8, %r3;\n"
+  RunKernel(With("st.shared.v4.u32 [%r9], {1, 2, 3, 4};\n"
+                 "mov.u32 %r3, 5; cp.async.ca.shared.global [%r9], [%rd1], 8, %r3;\n"
                  "setp.eq.u32 %p2, %r1, %r1; mov.u64 %rd3, 64;\n"
                  "cp.async.ca.shared.global [%r9+8], [%rd3], 4, %p2;\n"
                  "cp.async.ca.shared.global.L2::128B [%r9+12], [%rd1], 4;\ncp.async.wait_all;\n"

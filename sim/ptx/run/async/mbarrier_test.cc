@@ -84,6 +84,13 @@ TEST_F(MbarrierTest, LetsThreadsDropOut) {
   EXPECT_THAT(ReadAll(4), ElementsAre(0, 1, 0, 1));
 }
 
+// Also the last one that it expects.
+TEST_F(MbarrierTest, LetsAllThreadsDropOut) {
+  RunOne(absl::StrCat("mbarrier.init.shared.b64 [%r9], 2;\n",
+                      "mbarrier.arrive_drop.shared.b64 _, [%r9], 2;\n", Parity(0, 0)));
+  EXPECT_EQ(Read(0), 1u);
+}
+
 // What threads stored before they arrived is there for those that have waited.
 TEST_F(MbarrierTest, HoldsThreadsUntilAllHaveArrived) {
   RunKernel(

@@ -88,8 +88,18 @@ TEST_P(TensorCopiesTest, LoadsABox) {
 // The bytes that are not of the tensor count for the mbarrier too.
 TEST_P(TensorCopiesTest, FillsWhatIsOutside) {
   Put(Words());
-  RunKernel(Loading(At(-4, 7) + kLoad2d, 64, 16), 1);
+  RunKernel(Loading(kNumbers + At(-4, 7) + kLoad2d, 64, 16), 1);
   EXPECT_THAT(Result(16), ElementsAre(0, 0, 0, 0, 112, 113, 114, 115, 0, 0, 0, 0, 0, 0, 0, 0));
+}
+
+TEST_P(TensorCopiesTest, NeedsTheTensorThoughTheBoxHasNothingOfIt) {
+  TensorMap map = Words();
+  Put(map);
+  RunKernel(Loading(kNumbers + At(0, 8) + kLoad2d, 64, 16), 1);
+  EXPECT_THAT(Result(16), Each(0u));
+  map.address = Granule(1).base.value();
+  Put(map);
+  EXPECT_EQ(FaultOf(Loading(At(0, 8) + kLoad2d, 64, 16), 1), GridFault::kIllegalAddress);
 }
 
 TEST_P(TensorCopiesTest, FillsWithNans) {

@@ -1,6 +1,7 @@
 // Blocks that are kept for the next launch of their kernel: what they take of the host says which.
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -35,6 +36,26 @@ TEST_F(IdleBlocksTest, AreUsedAgainForTheirShape) {
   EXPECT_EQ(taken(), kept);
   RunOnce(counts_, 64, 256);
   EXPECT_GT(taken(), kept);
+}
+
+TEST_F(IdleBlocksTest, AreNotOfAnotherCluster) {
+  const auto tells =
+      Load(Module(Kernel("mov.u32 %r3, %cluster_nctarank; mov.u32 %r4, %ctaid.x;\n"
+                         "mad.wide.u32 %rd2, %r4, 4, %rd1; st.global.u32 [%rd2], %r3;")));
+  for (const uint32_t size : {1, 2, 4, 1}) {
+    Launch launch;
+    launch.program = tells;
+    launch.kernel = tells->FindKernel("k");
+    launch.config = LaunchConfig{Dim3{4, 1, 1}, Dim3(), 0};
+    launch.cluster = Dim3{size, 1, 1};
+    launch.parameters.resize(launch.kernel->parameter_bytes);
+    const uint64_t address = memory().value();
+    std::memcpy(launch.parameters.data(), &address, sizeof(address));
+    GridEnvironment environment{&mmu_, &state_.sites, &state_.aliases};
+    environment.idle = idle_;
+    EXPECT_EQ(Grid(environment, launch, 1).Run(kEnough), Grid::State::kDone);
+    EXPECT_THAT(ReadAll(4), testing::Each(size));
+  }
 }
 
 // Shared memory is empty again, parameters are those of the launch.
