@@ -71,6 +71,9 @@ absl::Status HostRefused(const char* call) {
 
 absl::Status NoPool() { return absl::InvalidArgumentError("it is no pool that was exported"); }
 
+// The same, unless it is the host that refused `call`.
+absl::Status NoPool(const char* call) { return IsOfTheHost(errno) ? HostRefused(call) : NoPool(); }
+
 int OpenAgain(int file_descriptor, int flags) {
   char path[32];
   std::snprintf(path, sizeof(path), "/proc/self/fd/%d", file_descriptor);
@@ -129,12 +132,16 @@ absl::StatusOr<std::shared_ptr<PoolFile>> PoolFile::Make(const PoolLabel& label)
 
 absl::StatusOr<std::shared_ptr<PoolFile>> PoolFile::Open(int file_descriptor) {
   const int seals = fcntl(file_descriptor, F_GET_SEALS);
-  if (seals == -1 || (seals & kSeals) != kSeals) return NoPool();
+  if (seals == -1) return NoPool("fcntl");
+  if ((seals & kSeals) != kSeals) return NoPool();
   struct statfs system;
-  if (fstatfs(file_descriptor, &system) != 0 || system.f_type != TMPFS_MAGIC) return NoPool();
+  if (fstatfs(file_descriptor, &system) != 0) return NoPool("fstatfs");
+  if (system.f_type != TMPFS_MAGIC) return NoPool();
   Words words;
-  if (pread(file_descriptor, words.data(), sizeof(words), 0) != ssize_t{sizeof(words)} ||
-      words[0] != kMark || words[1] != kVersion || words.back() != SumOf(words)) {
+  const ssize_t got = pread(file_descriptor, words.data(), sizeof(words), 0);
+  if (got < 0) return NoPool("pread");
+  if (got != ssize_t{sizeof(words)} || words[0] != kMark || words[1] != kVersion ||
+      words.back() != SumOf(words)) {
     return NoPool();
   }
   const absl::StatusOr<FileIdentity> identity = IdentifyFile(file_descriptor);

@@ -6,9 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
+
 #include "api/sharing/owned_descriptor.h"
 #include "api/testing/matchers.h"
 #include "gtest/gtest.h"
+#include "sim/testing/failing_host.h"
 
 namespace twinmmu {
 namespace {
@@ -61,6 +64,42 @@ TEST(PoolFile, IsRefusedWhatNoFileHas) {
   const auto made = *PoolFile::Make(Label());
   EXPECT_THAT(made->Extend(Bytes(~uint64_t{0})), StatusIs(absl::StatusCode::kResourceExhausted));
   EXPECT_EQ(*made->Extend(PoolFile::kStep), PoolFile::kStep);
+}
+
+// Each call of the system fails in turn, and with it what cannot do without.
+template <typename Call>
+void ExpectRefusals(const Call& call) {
+  int refusals = 0;
+  bool failed = true;
+  for (uint64_t n = 0; failed; ++n) {
+    failing_host::FailAt(failing_host::Fails::kSystemCalls, n, /*for_good=*/false);
+    const failing_host::Scope scope;
+    const absl::Status status = call();
+    failed = scope.failed();
+    if (status.ok()) continue;
+    ++refusals;
+    EXPECT_TRUE(failed);
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted)) << n;
+  }
+  EXPECT_GT(refusals, 1);
+}
+
+TEST(PoolFile, IsOpenedUnlessTheHostRefuses) {
+  ExpectRefusals([] { return PoolFile::Make(Label()).status(); });
+  const auto made = *PoolFile::Make(Label());
+  ExpectRefusals([&] { return PoolFile::Open(made->descriptor()).status(); });
+}
+
+TEST(PoolFile, GrowsUnlessTheHostRefuses) {
+  const auto made = *PoolFile::Make(Label());
+  Bytes end;
+  ExpectRefusals([&] {
+    const auto begin = made->Extend(PoolFile::kStep);
+    if (begin.ok()) end = *begin + PoolFile::kStep;
+    return begin.status();
+  });
+  EXPECT_GT(end, PoolFile::kStep);
+  EXPECT_TRUE(made->Has({0, PoolFile::kStep, end - PoolFile::kStep}));
 }
 
 TEST(PoolFile, NobodyMakesItShorter) {

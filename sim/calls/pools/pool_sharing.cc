@@ -227,11 +227,10 @@ absl::StatusOr<PoolWindow*> PoolCalls::NeedWindow(const char* call, PoolState* p
   const absl::StatusOr<AddressRange> range = linear.AddArenaOfFile(
       {pool->file->descriptor(), pool->file->identity(), begin, /*imported=*/true}, size, wanted);
   if (!range.ok()) return Fail(DriverCode::kOutOfMemory, call, range.status().message());
+  absl::Cleanup remove = [&] { linear.RemoveArena(range->base); };
   const absl::Status committed = linear.Commit(*range);
-  if (!committed.ok()) {
-    linear.RemoveArena(range->base);
-    return Fail(DriverCode::kOutOfMemory, call, committed.message());
-  }
+  if (!committed.ok()) return Fail(DriverCode::kOutOfMemory, call, committed.message());
+  std::move(remove).Cancel();
   pool->windows.push_back({begin, *range, {}, {}});
   WatchShared(*pool->file, pool->windows.back());
   return &pool->windows.back();
