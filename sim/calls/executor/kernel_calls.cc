@@ -3,6 +3,7 @@
 #include "sim/base/errors.h"
 #include "sim/calls/executor/simulated_modules.h"
 #include "sim/mmu/mmu.h"
+#include "sim/profile/device_limits.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/text/fat_binary.h"
 
@@ -11,13 +12,8 @@ namespace {
 
 constexpr char kLoadCall[] = "cuModuleLoadData";
 
-// 90 for 9.0.
 int CapabilityOf(const Profile& profile, DeviceOrdinal device) {
-  const auto& attributes = profile.devices[static_cast<size_t>(device.value())].attributes;
-  const auto major = attributes.find(DeviceAttribute::kComputeCapabilityMajor);
-  const auto minor = attributes.find(DeviceAttribute::kComputeCapabilityMinor);
-  const bool told = major != attributes.end() && minor != attributes.end();
-  return told ? 10 * major->second + minor->second : 90;
+  return ComputeCapabilityOf(profile, device).value_or(90);
 }
 
 absl::StatusOr<std::string> AsDriverStatus(absl::StatusOr<std::string> ptx) {

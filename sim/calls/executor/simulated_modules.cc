@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 #include <vector>
@@ -236,20 +237,16 @@ absl::StatusOr<ptx::Module> SimulatedModules::Parse(DeviceOrdinal device,
                 parsed->version % 10, " is newer than what this driver reads, ", newest / 10, ".",
                 newest % 10);
   }
-  const auto& attributes = mmu_.profile.devices[static_cast<size_t>(device.value())].attributes;
-  const auto major = attributes.find(DeviceAttribute::kComputeCapabilityMajor);
-  const auto minor = attributes.find(DeviceAttribute::kComputeCapabilityMinor);
-  if (major != attributes.end() && minor != attributes.end()) {
-    const int capability = 10 * major->second + minor->second;
-    if (parsed->target > capability) {
-      return Fail(DriverCode::kInvalidPtx, kLoadCall, "the PTX is for sm_", parsed->target,
-                  ", and ", ToString(device), " is sm_", capability);
-    }
-    // An H200 takes sm_90a alone of these; of other devices it was not measured.
-    if (parsed->of_one_target && parsed->target / 10 != major->second) {
-      return Fail(DriverCode::kInvalidPtx, kLoadCall, "the PTX is for sm_", parsed->target,
-                  "a or its family alone, and ", ToString(device), " is sm_", capability);
-    }
+  const std::optional<int> capability = ComputeCapabilityOf(mmu_.profile, device);
+  if (!capability.has_value()) return parsed;
+  if (parsed->target > *capability) {
+    return Fail(DriverCode::kInvalidPtx, kLoadCall, "the PTX is for sm_", parsed->target, ", and ",
+                ToString(device), " is sm_", *capability);
+  }
+  // An H200 takes sm_90a alone of these; of other devices it was not measured.
+  if (parsed->of_one_target && parsed->target / 10 != *capability / 10) {
+    return Fail(DriverCode::kInvalidPtx, kLoadCall, "the PTX is for sm_", parsed->target,
+                "a or its family alone, and ", ToString(device), " is sm_", *capability);
   }
   return parsed;
 }
