@@ -62,7 +62,6 @@ absl::Status HostFunctions::Submit(const char* call, Stream stream,
           // The thread may end in the function.
           const absl::Cleanup end = [&] { state.order.End(order, clocks); };
           TellHost(state, before);
-          state.others.HostWaited(clocks);
           function(faulted ? GetDriverCode(state.sticky_error.Check(call)) : DriverCode::kSuccess);
         });
     return

@@ -76,7 +76,6 @@ void WrittenBytes::SetWritten(LocationId first, uint64_t size) {
 void WrittenBytes::Clear() {
   fresh_.clear();
   written_.Clear();
-  known_end_ = 0;
 }
 
 bool WrittenBytes::HasFresh(LocationId first, uint64_t size) {
