@@ -120,6 +120,7 @@ TEST(PrintingTest, NamesValuesAndKeepsUnknownNumbers) {
   EXPECT_EQ(ToString(Location::Device(DeviceOrdinal(3))), "device 3");
   EXPECT_EQ(ToString(Location::Host()), "host");
   EXPECT_EQ(ToString(Location::HostNuma(1)), "host NUMA node 1");
+  EXPECT_EQ(ToString(Location{LocationType::kHostNumaCurrent, 7}), "current host NUMA node");
   EXPECT_EQ(ToString(Location{static_cast<LocationType>(99), 7}), "location type 99 7");
   EXPECT_EQ(ToString(HandleType::kPosixFileDescriptor | HandleType::kFabric),
             "POSIX file descriptor|fabric");

@@ -181,6 +181,23 @@ TEST_F(WorkTrackerTest, UsesNothingOfAnotherDevice) {
   tracker().Drop(mark);
 }
 
+TEST_F(WorkTrackerTest, KeepsWhatIsOfOtherDevices) {
+  const Event of_device1(kDevice1, 50);
+  const Stream on_device1(kDevice1, 51);
+  ExpectCreate(of_device1);
+  ExpectRecord(of_device1, on_device1);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(WorkTracker::Mark first, tracker().Set({on_device1}));
+  WorkTracker::Mark second = SetBehindStream(kOwnEvent);
+  tracker().Drop(first);
+  tracker().Drop(second);
+  ExpectRecord(of_device1, on_device1);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(first, tracker().Set({on_device1}));
+  ExpectRecord(kOwnEvent, kStream);
+  TWINMMU_ASSERT_OK_AND_ASSIGN(second, tracker().Set({kStream}));
+  tracker().Drop(first);
+  tracker().Drop(second);
+}
+
 TEST_F(WorkTrackerTest, LosesNothingWhenAStepFails) {
   ExpectCreate(kOwnEvent);
   ExpectRecord(kOwnEvent, kStream);

@@ -2,6 +2,7 @@
 
 #include "api/files/json_text.h"
 
+#include <cstddef>
 #include <string>
 
 #include "api/files/limits.h"
@@ -47,6 +48,12 @@ TEST(JsonTextTest, RefusesManyValues) {
   std::string text = "[0";
   for (int i = 0; i < kMaxJsonValues; ++i) text += ",0";
   EXPECT_EQ(ErrorOf(text + "]"), "it has more than 1000000 values");
+}
+
+// Only values count, however long they are written.
+TEST(JsonTextTest, ParsesLongTextOfFewValues) {
+  const std::string space(2 * size_t{kMaxJsonValues}, ' ');
+  EXPECT_EQ(ParseJson<nlohmann::json>("[1," + space + "2]").value()[1], 2);
 }
 
 // The message quotes what is wrong, but not a megabyte of it.

@@ -108,6 +108,12 @@ TEST(ReadFileTest, DoesNotWaitForAPipe) {
   EXPECT_THAT(ReadFile(Path("pipe"), MiB(1)), IsOkAndHolds(std::string()));
 }
 
+// What can be opened, but not read: nothing is mapped at address 0.
+TEST(ReadFileTest, SaysWhyReadingFails) {
+  EXPECT_EQ(ReadFile("/proc/self/mem", MiB(1)).status().message(),
+            "cannot read /proc/self/mem: Input/output error");
+}
+
 // What is no file, or too large a one, is refused by name.
 TEST(ReadFileTest, SaysWhatIsNoFile) {
   EXPECT_EQ(ReadFile("/proc", MiB(1)).status().message(), "cannot read /proc: it is a folder");

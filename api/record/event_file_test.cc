@@ -1,5 +1,6 @@
 #include "api/record/event_file.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "api/record/event.h"
+#include "api/record/event_format.h"
 #include "api/record/event_reader.h"
 #include "api/record/event_writer.h"
 #include "gmock/gmock.h"
@@ -27,9 +29,11 @@ namespace twinmmu::record {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 std::string PathOf(const std::string& name) { return testing::TempDir() + name; }
 
@@ -334,6 +338,27 @@ TEST(EventFileTest, ACutRecordIsReadAsFarAsItGoesWithAWarning) {
   EXPECT_FALSE(content.finished);
 }
 
+TEST(EventFileTest, ADamagedEventIsNotReadWithAWarning) {
+  const std::string path = PathOf("damaged.events");
+  Writer(path)->Add(Full());
+  const std::string whole = BytesOf(path);
+  size_t at = sizeof(FileHeader);
+  EntryHead head;
+  for (;; at += head.words * sizeof(uint64_t)) {
+    std::memcpy(&head, &whole.at(at), sizeof(head));
+    if (head.type == static_cast<uint8_t>(EventKind::kMap)) break;
+  }
+  for (const size_t words : {size_t{0}, kMaxWords + 1}) {
+    std::string bytes = whole;
+    head.words = static_cast<uint16_t>(words);
+    std::memcpy(&bytes[at], &head, sizeof(head));
+    WriteBytes(path, bytes);
+    const Content content = Read(path);
+    EXPECT_THAT(content.events, IsEmpty()) << words;
+    EXPECT_THAT(content.warnings, ElementsAre(HasSubstr("is damaged"))) << words;
+  }
+}
+
 TEST(EventFileTest, AnotherVersionIsRefusedInWords) {
   const std::string path = PathOf("version.events");
   Writer(path)->Add(Event());
@@ -354,6 +379,37 @@ TEST(EventFileTest, AnyOtherFileIsRefused) {
     EXPECT_TRUE(absl::IsInvalidArgument(EventReader::Open(path).status())) << content;
   }
   EXPECT_TRUE(absl::IsNotFound(EventReader::Open(PathOf("nowhere.events")).status()));
+}
+
+TEST(EventFileTest, EachRecordOfAProcessIsAFileOfItsOwn) {
+  const std::string folder = PathOf("several");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  std::vector<std::string> names;
+  for (int i = 0; i < 3; ++i) {
+    const auto writer = EventWriter::CreateIn(folder);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+  }
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    names.push_back(file.path().filename());
+  }
+  EXPECT_THAT(names, UnorderedElementsAre(EndsWith(".1"), EndsWith(".2"), EndsWith(".3")));
+}
+
+TEST(EventFileTest, AFileMayBeAsLargeAsTheProcessAllows) {
+  const std::string path = PathOf("largest.events");
+  const auto first = Writer(path);
+  rlimit usual = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const auto with_limit = [&](uintmax_t size) {
+    const rlimit limit = {size, usual.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const bool made = EventWriter::Create(PathOf("limited.events")).ok();
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    return made;
+  };
+  EXPECT_TRUE(with_limit(std::filesystem::file_size(path)));
+  EXPECT_FALSE(with_limit(std::filesystem::file_size(path) - 1));
 }
 
 TEST(EventFileTest, AFolderThatIsNotThereIsRefused) {

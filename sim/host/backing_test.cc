@@ -2,6 +2,7 @@
 
 #include "sim/host/backing.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,20 @@ TEST(BackingTest, KnowsOfDescriptorsElsewhere) {
   EXPECT_TRUE(backing->HasDescriptorElsewhere());
   munmap(mapped, kSize.value());
   EXPECT_FALSE(backing->HasDescriptorElsewhere());
+}
+
+// A program may have closed it, and the next descriptor is then number 0.
+TEST(BackingTest, OpensAFileWithoutStandardInput) {
+  const auto backing = Backing::Make(BackingKind::kMemoryFile, kSize);
+  ASSERT_THAT(backing, IsOk());
+  const int usual = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  close(STDIN_FILENO);
+  auto other = Backing::Open(backing->file_descriptor(), backing->identity(), kSize);
+  const bool opened = other.ok() && other->file_descriptor() == STDIN_FILENO;
+  other = absl::CancelledError();
+  dup2(usual, STDIN_FILENO);
+  close(usual);
+  EXPECT_TRUE(opened);
 }
 
 // Others see it from then on, and it is where it was.

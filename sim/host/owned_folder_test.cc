@@ -2,6 +2,7 @@
 
 #include "sim/host/owned_folder.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -74,7 +75,19 @@ TEST_F(OwnedFolderTest, GoesWithItsOwner) {
   EXPECT_EQ(Count(), 0);
 }
 
-// What a killed process left is removed by whoever comes next.
+// A program may have closed it, and the folder's descriptor is then number 0.
+TEST_F(OwnedFolderTest, IsMadeWithoutStandardInput) {
+  const int usual = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  close(STDIN_FILENO);
+  auto folder = OwnedFolder::Make(place_);
+  const int count = Count();
+  if (folder.ok()) folder->reset();
+  dup2(usual, STDIN_FILENO);
+  close(usual);
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(Count(), 0);
+}
+
 TEST_F(OwnedFolderTest, GoesWhereTheProcessHasNoDescriptorLeft) {
   auto folder = OwnedFolder::Make(place_);
   ASSERT_THAT(folder, IsOk());
@@ -92,6 +105,7 @@ TEST_F(OwnedFolderTest, GoesWhereTheProcessHasNoDescriptorLeft) {
   EXPECT_EQ(Count(), 0);
 }
 
+// What a killed process left is removed by whoever comes next.
 TEST_F(OwnedFolderTest, IsRemovedAfterItsOwnerWasKilled) {
   Kill(StartOwner());
   EXPECT_EQ(Count(), 1);

@@ -58,6 +58,8 @@ TEST(ProfileTest, RefusesWithTheReason) {
   bad.window.claimed = false;
   bad.window.base = DeviceAddress(0);
   EXPECT_THAT(Complaint(bad), HasSubstr("window.base: 0x0"));
+  bad.window.base = DeviceAddress((TiB(128) - MiB(2)).value());
+  EXPECT_THAT(Complaint(bad), HasSubstr("leaves the window beyond 2^47"));
   bad = good;
   bad.address_bits = 64;
   EXPECT_THAT(Complaint(bad), HasSubstr("address_bits: 64"));

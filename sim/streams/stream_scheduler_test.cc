@@ -416,6 +416,31 @@ TEST(StreamSchedulerTest, KernelsRunWithoutCalls) {
   }
 }
 
+// A call in between does not keep it from that.
+TEST(StreamSchedulerTest, WhatIsBehindAWaitRunsWithoutCalls) {
+  Scenario s(StreamPolicy::kDeferred);
+  std::atomic<bool> flag = false;
+  std::atomic<bool> ended = false;
+  std::atomic<bool> done = false;
+  StreamScheduler::Work wait;
+  wait.kernel = true;
+  wait.needs_streams = [] { return false; };
+  wait.run = [&](Turn) {
+    if (!flag) return Progress::kWaiting;
+    ended = true;
+    return Progress::kDone;
+  };
+  const auto queue = s.MakeQueue();
+  s.scheduler.Submit(queue, std::move(wait));
+  s.SubmitFlag(queue, done);
+  flag = true;
+  while (!ended) std::this_thread::yield();
+  s.Submit(s.MakeQueue(), 'x');
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!done && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(done);
+}
+
 // What runs without a call may end its thread; the rest runs without a call all the same.
 TEST(StreamSchedulerTest, KernelsRunOnWhereOneEndsTheThread) {
   Scenario s(StreamPolicy::kDeferred);

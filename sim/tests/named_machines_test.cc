@@ -46,6 +46,7 @@ TEST(NamedMachinesTest, AnInstanceIsAPartOfADevice) {
   const Profile instance = MachineOf("mig");
   EXPECT_EQ(instance.device_count(), 1);
   EXPECT_LT(instance.devices[0].memory, whole.devices[0].memory);
+  EXPECT_LT(instance.devices[0].memory_in_use, whole.devices[0].memory_in_use);
   SharingMachine machine(instance);
   EXPECT_THAT(machine.vmm().GetDeviceAttribute(DeviceAttribute(16), kDevice0), IsOkAndHolds(16))
       << "multiprocessors";

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/calls/pools/pool_calls.h"
 #include "sim/testing/test_machine.h"
 
 namespace twinmmu {
@@ -36,6 +37,7 @@ class PeerMatrixTest : public testing::TestWithParam<std::tuple<int, uint32_t>> 
   }
   Vmm& vmm() { return **simulator_->vmm(); }
   Executor& executor() { return **simulator_->executor(); }
+  PoolCalls& pools() { return simulator_->pools(); }
   static int devices() { return std::get<0>(GetParam()); }
   bool Reaches(int a, int b) const {
     return a == b || profile_.peers[static_cast<size_t>(a)][static_cast<size_t>(b)];
@@ -137,6 +139,18 @@ TEST_P(PeerMatrixTest, CopiesBetweenWhatItReaches) {
         ASSERT_THAT(Write(to, to, static_cast<uint32_t>(to)), IsOk());
       }
     }
+  }
+}
+
+// Memory of the host is of no device, so that all of them may have access to it.
+TEST_P(PeerMatrixTest, ReachesPoolsOfTheHost) {
+  PoolProperties properties;
+  properties.place.location = Location::HostNuma(0);
+  const auto pool = pools().Create(properties);
+  ASSERT_THAT(pool, IsOk());
+  for (int a = 0; a < devices(); ++a) {
+    EXPECT_THAT(pools().SetAccess(*pool, std::array{For(DeviceOrdinal(a), Access::kReadWrite)}),
+                IsOk());
   }
 }
 

@@ -15,6 +15,7 @@
 #include "sim/calls/linear/linear_calls.h"
 #include "sim/calls/pools/pool_calls.h"
 #include "sim/simulator.h"
+#include "sim/testing/two_processes.h"
 
 namespace twinmmu {
 namespace {
@@ -258,6 +259,28 @@ TEST_F(RunEventsTest, SharedMemoryHasTheSameIdOnBothSides) {
   EXPECT_EQ(told[1].event.shared, told[2].event.shared);
   EXPECT_EQ(told[2].event.allocation, imported->value());
   EXPECT_EQ(told[2].event.bytes, kGranule.value());
+}
+
+TEST_F(RunEventsTest, MemoryOfAnotherProcessIsToldWhereItIsSeen) {
+  constexpr LinearCalls::Context kContext{DeviceOrdinal(0), 1};
+  OtherProcess other([&](Line& line) {
+    const auto machine = *Simulator::Create(Profile::ReferenceH200(2));
+    const DeviceAddress memory = *machine->linear().Allocate(kContext, Bytes(512));
+    ASSERT_TRUE(line.Send(*machine->linear().Share(memory)));
+    char byte;
+    ASSERT_TRUE(line.Receive(&byte));
+  });
+  FileName name;
+  ASSERT_TRUE(other.line().Receive(&name));
+  const auto opened = simulator_->linear().OpenShared(kContext, name);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  ASSERT_TRUE(other.line().Send('.'));
+  EXPECT_TRUE(other.Succeeds());
+  const std::vector<ToldEvent> told = Told();
+  ASSERT_THAT(WordsOf(told), ElementsAre("allocate"));
+  EXPECT_EQ(told[0].event.severity, record::Severity::kNone);
+  EXPECT_EQ(told[0].event.address, opened->range.base.value());
+  EXPECT_EQ(told[0].event.bytes, 512u);
 }
 
 TEST_F(RunEventsTest, CopiesAndFillsAreToldWithTheirTime) {

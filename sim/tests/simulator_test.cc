@@ -61,6 +61,13 @@ TEST_F(SimulatorTest, KnowsNothingOfAnother) {
               HasDriverCode(DriverCode::kInvalidValue));
 }
 
+// Who replays what happened elsewhere says where a reservation is to be.
+TEST_F(SimulatorTest, PutsTheNextReservationWhereItIsTold) {
+  const DeviceAddress told = Reserve(1).base + 100 * kGranule;
+  simulator_->PlaceNextReservation(told);
+  EXPECT_EQ(Reserve(1).base, told);
+}
+
 // Memory is committed when touched: allocations far beyond the host's memory cost nothing.
 TEST_F(SimulatorTest, CommitsMemoryLazily) {
   const AddressRange range = Reserve(128 * 512);

@@ -229,6 +229,18 @@ TEST_F(SparseArraysTest, AnArrayForWhichThereIsNoMemoryIsRefused) {
   EXPECT_THAT(arrays().CreateArray(kDevice0, large), IsOk());
 }
 
+// A limit that is no number of elements is that of a device that has no such arrays.
+TEST_F(SparseArraysTest, AnArrayBeyondALimitIsRefused) {
+  for (const int limit : {255, -1}) {
+    Profile profile = Profile::ReferenceH200(1);
+    profile.devices[0].attributes[DeviceAttribute(22)] = limit;  // width in two dimensions
+    simulator_ = *Simulator::Create(profile);
+    EXPECT_THAT(arrays().CreateArray(kDevice0, {{256, 256, 0}, ArrayFormat::kUint32, 1, 0}),
+                HasDriverCode(DriverCode::kInvalidValue))
+        << limit;
+  }
+}
+
 // Mapped tiles are as good as a mapping: memory is free only when the last one is gone.
 TEST_F(SparseArraysTest, TilesKeepTheirMemoryTaken) {
   const Bytes before = FreeMemory();

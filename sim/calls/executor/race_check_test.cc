@@ -215,6 +215,19 @@ TEST_F(RaceCheckTest, OtherMemoryAtTheSamePlaceDoesNotRace) {
   EXPECT_THAT(Found(), IsEmpty());
 }
 
+TEST_F(RaceCheckTest, WhatIsMappedAgainDoesNotRaceWithWhatWasBefore) {
+  const AllocationHandle handle = Create(1);
+  for (const Stream stream : {a_, b_}) {
+    const AddressRange range = Reserve(1);
+    ASSERT_THAT(vmm().Map(range, handle), IsOk());
+    Grant(range, For(kDevice0, Access::kReadWrite));
+    at_ = range.base;
+    Launch(stream, kStore);
+    ASSERT_THAT(vmm().Unmap(range), IsOk());
+  }
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
 TEST_F(RaceCheckTest, BlocksRace) {
   const std::vector<Diagnostic> found = FoundIn(kStore, 32, 2);
   ASSERT_THAT(found, ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
@@ -231,6 +244,15 @@ TEST_F(RaceCheckTest, AtomicOperationsOfTooSmallAScopeRace) {
   const std::vector<Diagnostic> found = FoundIn("red.global.cta.add.u32 [%rd1], %r1;", 32, 2);
   ASSERT_THAT(found, ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
   EXPECT_THAT(found[0].message, HasSubstr("with the scopes .cta and .cta"));
+}
+
+TEST_F(RaceCheckTest, WhatIsWeakIsNotTakenForStrong) {
+  const std::vector<Diagnostic> found = FoundIn(
+      "setp.ne.u32 %p1, %r2, 0;\n @%p1 bra other;\n st.global.u32 [%rd1], %r1;\n ret;\n"
+      "other:\n ld.relaxed.gpu.global.u32 %r6, [%rd1];",
+      1, 2);
+  ASSERT_THAT(found, ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
+  EXPECT_THAT(found[0].message, HasSubstr("blocks of a grid come in any order"));
 }
 
 TEST_F(RaceCheckTest, SharedMemoryWithoutABarrierRaces) {

@@ -151,6 +151,25 @@ TEST_F(MulticastMachineTest, GivesBackSharedMemoryWithASharedObject) {
   }
 }
 
+// What nobody keeps any more goes at once, and the object takes along what is bound to it.
+TEST_F(MulticastMachineTest, GivesBackWhatOthersKeptTogether) {
+  const HandleType kFd = HandleType::kPosixFileDescriptor;
+  const Bytes before = vmm().GetMemoryInfo(kDevice0)->free;
+  const AllocationHandle object = Object(1, 1, kFd);
+  ASSERT_THAT(multicast().AddDevice(object, kDevice0), IsOk());
+  const AllocationHandle bound = Create(1, Shareable());
+  ASSERT_THAT(Bind(object, bound), IsOk());
+  ASSERT_THAT(vmm().Release(bound), IsOk());
+  std::vector<int> files;
+  for (const AllocationHandle kept : {object, Create(1, Shareable()), Create(1, Shareable())}) {
+    files.push_back(vmm().ExportShareableHandle(kept, kFd)->file_descriptor);
+    ASSERT_THAT(vmm().Release(kept), IsOk());
+  }
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, before - 3 * kGranule);
+  for (const int file : files) close(file);
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, before);
+}
+
 // An object that is left is a leak that says what it is, and what hangs on it.
 TEST_F(MulticastMachineTest, NamesAnObjectThatIsLeft) {
   const AllocationHandle object = Team(2, 1);
@@ -158,9 +177,12 @@ TEST_F(MulticastMachineTest, NamesAnObjectThatIsLeft) {
   ASSERT_THAT(Bind(object, memory), IsOk());
   ASSERT_THAT(vmm().Release(memory), IsOk());
   const std::vector<Diagnostic> leaks = simulator_->leaks();
-  EXPECT_THAT(leaks, ElementsAre(testing::AllOf(
-                         IsDiagnostic(DiagnosticKind::kLeakedMulticastObject),
-                         Says("multicast object of 2 MiB for 2 device(s); bound to it: 1"))));
+  EXPECT_THAT(leaks,
+              ElementsAre(testing::AllOf(
+                  IsDiagnostic(DiagnosticKind::kLeakedMulticastObject),
+                  Says("multicast object of 2 MiB for 2 device(s); bound to it: 1"),
+                  History(ElementsAre(Entry(1u, "created"), Entry(2u, "added a device"),
+                                      Entry(3u, "added a device"), Entry(5u, "bound memory"))))));
   ASSERT_THAT(vmm().Release(object), IsOk());
   EXPECT_THAT(simulator_->leaks(), IsEmpty());
 }
@@ -276,6 +298,30 @@ TEST_F(NoMulticastTest, IsNotSupportedWhereNoDeviceIs) {
   EXPECT_THAT(
       multicast().GetGranularity({1, kGranule, HandleType::kNone, 0}, Granularity::kMinimum),
       HasDriverCode(DriverCode::kNotSupported));
+}
+
+// With memory of the host near each of its devices.
+class HostMulticastTest : public MulticastMachineTest {
+ protected:
+  HostMulticastTest() : MulticastMachineTest(TwoNodes()) {}
+  static Profile TwoNodes() {
+    Profile profile = Profile::ReferenceH200(2);
+    profile.driver_version = 13010;
+    profile.host_nodes = {{0, GiB(1)}, {1, GiB(1)}};
+    profile.devices[1].attributes[DeviceAttribute::kHostNumaId] = 1;
+    return profile;
+  }
+  absl::Status BindFor(AllocationHandle object, DeviceOrdinal device, AllocationHandle memory) {
+    return multicast().BindMemoryForDevice(object, device, Bytes(0), memory, Bytes(0), kGranule, 0);
+  }
+};
+
+// A device binds memory of the host node nearest to it, and of no other.
+TEST_F(HostMulticastTest, BindsMemoryOfTheNearestNode) {
+  const AllocationHandle object = Team(2, 1);
+  const AllocationHandle near_device1 = Create(1, On(Location::HostNuma(1)));
+  EXPECT_THAT(BindFor(object, kDevice0, near_device1), HasDriverCode(DriverCode::kInvalidValue));
+  EXPECT_THAT(BindFor(object, kDevice1, near_device1), IsOk());
 }
 
 class WaitingMulticastTest : public MulticastMachineTest {

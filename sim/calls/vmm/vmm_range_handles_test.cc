@@ -2,10 +2,16 @@
 
 #include <unistd.h>
 
-#include "sim/testing/test_machine.h"
+#include "sim/testing/diagnostics_fixture.h"
 
 namespace twinmmu {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr LinearCalls::Context kContext{kDevice0, 0xc0};
 
@@ -47,6 +53,24 @@ TEST_F(RangeHandlesTest, LinearMemoryIsKeptAfterItIsFreed) {
   EXPECT_EQ(Free(), before - MiB(64));
   close(second);
   EXPECT_EQ(Free(), before);
+}
+
+// A descriptor that is left open is told of with the call that gave it.
+TEST_F(RangeHandlesTest, ADescriptorThatIsLeftNamesItsCall) {
+  const DeviceAddress memory = linear().Allocate(kContext, KiB(4)).value();  // call 1
+  const int descriptor = Ask(memory, KiB(4)).value();                        // call 2
+  EXPECT_THAT(simulator_->leaks(), Contains(AllOf(IsDiagnostic(DiagnosticKind::kLeakedDescriptor),
+                                                  DiagnosticCallIdIs(2u))));
+  close(descriptor);
+}
+
+// It is no refused call.
+TEST_F(RangeHandlesTest, TheHistoryHasTheCall) {
+  const DeviceAddress memory = linear().Allocate(kContext, KiB(4)).value();
+  close(Ask(memory, KiB(4)).value());
+  EXPECT_THAT(
+      simulator_->HistoryOf(memory),
+      ElementsAre(Entry(1u, "cuMemAlloc made"), HistoryEntryIs(2u, Not(HasSubstr("refused")))));
 }
 
 // A descriptor that is closed before keeps nothing.

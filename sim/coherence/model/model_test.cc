@@ -40,6 +40,16 @@ TEST(VectorClockTest, JoinTakesTheGreater) {
   EXPECT_EQ(a.Get(2), 1u);
 }
 
+// Threads that ended become one range, but for those that run in between.
+TEST(VectorClockTest, TakesNoThreadThatRunsForEnded) {
+  VectorClock clock;
+  for (const ThreadId thread : {1, 3, 4}) clock.Raise(thread, 1);
+  clock.Coarsen([](ThreadId first, ThreadId last) { return first <= 2 && 2 <= last; });
+  EXPECT_EQ(clock.Get(1), VectorClock::kAll);
+  EXPECT_EQ(clock.Get(2), 0u);
+  EXPECT_EQ(clock.Get(3), VectorClock::kAll);
+}
+
 class MonitorTest : public testing::Test {
  protected:
   MonitorTest() {
@@ -176,6 +186,15 @@ TEST_F(MonitorTest, ForgetsAnyBytes) {
   EXPECT_FALSE(races_at(1100));
   EXPECT_FALSE(races_at(1196));
   EXPECT_TRUE(races_at(1200));
+}
+
+TEST_F(MonitorTest, ForgetsTheFirstBytesOfAPage) {
+  checker_.Check(ordering_, 0, kPageBytes, ordering_.Next(0, kX), kWeak, true, &reports_);
+  checker_.ForgetBytes(0, 99);
+  checker_.Check(ordering_, 0, 100, ordering_.Next(1, kX), kWeak, true, &reports_);
+  EXPECT_THAT(reports_, IsEmpty());
+  checker_.Check(ordering_, 100, 4, ordering_.Next(1, kX), kWeak, true, &reports_);
+  EXPECT_THAT(reports_, SizeIs(1));
 }
 
 TEST(HazardCheckerTest, AccessesSideBySideTakeLessThanAByteForEachByte) {

@@ -112,11 +112,13 @@ class Scene {
       session.Load(access, older.data());
     }
   }
-  void Meet() {
+  // The first of the block's warps.
+  void Meet(uint32_t warps = kWarps) {
     AliasMonitor::Meeting meeting;
     AliasMonitor::Session session(&monitor_);
-    for (uint32_t i = 0; i < kThreads; i += kLanes) session.Arrive(first_ + i, ~0u, &meeting);
-    for (uint32_t i = 0; i < kThreads; i += kLanes) session.Leave(first_ + i, ~0u, &meeting);
+    const uint32_t end = warps * kLanes;
+    for (uint32_t i = 0; i < end; i += kLanes) session.Arrive(first_ + i, ~0u, &meeting);
+    for (uint32_t i = 0; i < end; i += kLanes) session.Leave(first_ + i, ~0u, &meeting);
   }
   void AliasFence(uint32_t warp, uint32_t lanes) {
     AliasMonitor::Session(&monitor_).AliasFence(first_ + warp * kLanes, lanes);
@@ -260,6 +262,17 @@ TEST(AliasMonitorRowsTest, OneLaneRacesWithItsWordOfALine) {
   Scene scene(true);
   scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, 128), /*writes=*/true);
   scene.Access(OfWarp(kY, 0), 1u << 7, SideBySide(&scene, 128), /*writes=*/false);
+  EXPECT_EQ(scene.found.size(), 1u);
+}
+
+// Its first lane has seen a flag, the others have not.
+TEST(AliasMonitorRowsTest, LanesRaceThoughOneOfThemIsInOrder) {
+  Scene scene(true);
+  scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, 128), /*writes=*/true);
+  scene.Meet(2);
+  scene.Flag(kLanes, 512, kX, /*writes=*/true);
+  scene.Flag(2 * kLanes, 512, kX, /*writes=*/false);
+  scene.Access(OfWarp(kX, 2), ~0u, SideBySide(&scene, 128), /*writes=*/true);
   EXPECT_EQ(scene.found.size(), 1u);
 }
 

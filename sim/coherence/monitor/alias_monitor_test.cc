@@ -257,6 +257,48 @@ TEST(AliasMonitorTest, AFlagThatSomebodyElseWroteOrdersNothing) {
   EXPECT_THAT(scene.hazards, SizeIs(1));
 }
 
+TEST(AliasMonitorTest, AFlagThatAnotherThreadWroteAgainOrdersNothing) {
+  Scene scene(Policy::kCoherent);
+  const ThreadId writer = scene.Start(), other = scene.Start(), reader = scene.Start();
+  scene.Store(writer, kX, 0, 1u);
+  scene.SetFlag(writer, 1);
+  scene.SetFlag(other, 1, kRelaxed);
+  ASSERT_EQ(scene.GetFlag(reader), 1u);
+  scene.Load(reader, kX, 0);
+  EXPECT_THAT(scene.hazards, SizeIs(1));
+}
+
+TEST(AliasMonitorTest, ARelaxedAtomicPassesOnWhatTheFlagOrders) {
+  Scene scene(Policy::kCoherent);
+  const ThreadId writer = scene.Start(), other = scene.Start(), reader = scene.Start();
+  scene.Store(writer, kX, 0, 1u);
+  scene.SetFlag(writer, 1);
+  scene.AtomicAdd(other, kFlag, scene.flag() - scene.at(0), 1);
+  ASSERT_EQ(scene.GetFlag(reader), 2u);
+  scene.Load(reader, kX, 0);
+  EXPECT_THAT(scene.hazards, IsEmpty());
+}
+
+// Of more threads than are kept apart, of which one goes on alone.
+TEST(AliasMonitorTest, ACounterOrdersAllThatCounted) {
+  constexpr uint32_t kMany = 12;
+  for (uint32_t last = 0; last < kMany; ++last) {
+    Scene scene(Policy::kCoherent);
+    const uint64_t counter = scene.flag() - scene.at(0);
+    std::vector<ThreadId> threads;
+    for (uint64_t i = 0; i < kMany; ++i) {
+      threads.push_back(scene.Start());
+      scene.Store(threads[i], kX, 64 * i, 1u);
+      scene.AtomicAdd(threads[i], kFlag, counter, 1, kRelease);
+    }
+    for (int i = 0; i < 100; ++i) scene.AtomicAdd(threads[last], kFlag, counter, 1, kRelease);
+    const ThreadId reader = scene.Start();
+    ASSERT_EQ(scene.GetFlag(reader), kMany + 100);
+    for (uint64_t i = 0; i < kMany; ++i) scene.Load(reader, kX, 64 * i);
+    EXPECT_THAT(scene.hazards, IsEmpty()) << last;
+  }
+}
+
 // R9.
 TEST(AliasMonitorTest, WhatIsCompleteIsCoherentForWhatStarts) {
   Scene scene(Policy::kStale);
@@ -609,6 +651,20 @@ TEST(AliasMonitorTest, ACopyOfFewBytesElsewhereIsAFlag) {
   EXPECT_THAT(scene.hazards, IsEmpty());
 }
 
+// A copy is no strong access, and races with who reads it.
+TEST(AliasMonitorTest, ACopyOfFewBytesToArmedMemoryIsNoFlag) {
+  Scene scene(Policy::kCoherent);
+  const ThreadId reader = scene.Start(), writer = scene.Start();
+  scene.Store(writer, kX, 0, 1u);
+  scene.End(writer);
+  const ThreadId copy = scene.Start(scene.clocks);
+  scene.CopyTo(copy, kX, 64, 4, 1);
+  scene.Load(reader, kX, 64, {Semantics::kAcquire, Scope::kSys});
+  scene.hazards.clear();  // of the word that was copied
+  scene.Load(reader, kX, 0);
+  EXPECT_THAT(scene.hazards, SizeIs(1));
+}
+
 // --- What is forgotten ---
 
 TEST(AliasMonitorTest, DisarmForgetsTheMemory) {
@@ -728,6 +784,28 @@ TEST(AliasMonitorTest, NothingIsInventedWhereAFlagIsForgotten) {
   ASSERT_EQ(scene.Load(reader, kX, 0, kAcquire), 1u);
   scene.Load(reader, kX, kPage);
   EXPECT_THAT(scene.hazards, IsEmpty());
+}
+
+TEST(AliasMonitorTest, SharedMemoryIsToldOfUntilItIsSharedNoMore) {
+  AliasOptions options;
+  options.watch_all = true;
+  AliasMonitor monitor(options, [](const AliasHazard&) {});
+  std::array<char, 64> memory{};
+  bool flagged = false;
+  const auto uses = [&](uint64_t call) {
+    MonitoredAccess access;
+    access.memory = memory.data();
+    access.thread = monitor.Start(1, 0, 0, Clocks());
+    access.address = kX;
+    access.armed = true;
+    access.call = call;
+    AliasMonitor::Session(&monitor).BeforeRangeStore(access, memory.size());
+    return monitor.TakeShared(call, &flagged).size();
+  };
+  monitor.Share(memory.data(), memory.size());
+  EXPECT_EQ(uses(1), 1u);
+  monitor.Unshare(memory.data());
+  EXPECT_EQ(uses(2), 0u);
 }
 
 // Until all has ended, as the order of what runs is lost, too.
