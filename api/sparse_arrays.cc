@@ -3,8 +3,6 @@
 namespace twinmmu {
 namespace {
 
-// UNORM_INT_101010_2.
-constexpr int kPacked = 0x50;
 // UNORM_INT8X1, X2 and X4, UNORM_INT16X1 and so on; then the same for SNORM.
 constexpr int kFirstNormalised = 0xc0;
 constexpr int kLastNormalised = 0xcb;
@@ -12,7 +10,6 @@ constexpr int kLastNormalised = 0xcb;
 Bytes NormalisedSize(const ArrayDescriptor& descriptor) {
   if (!IsNormalised(descriptor.format)) return Bytes(0);
   const int number = static_cast<int>(descriptor.format);
-  if (number == kPacked) return Bytes(descriptor.channels == 4 ? 4 : 0);
   const int index = number - kFirstNormalised;
   const uint32_t channels = 1u << (index % 3);
   const Bytes each(index / 3 % 2 == 0 ? 1 : 2);
@@ -34,13 +31,16 @@ Bytes ElementSize(const ArrayDescriptor& descriptor) {
     case ArrayFormat::kInt32:
     case ArrayFormat::kFloat:
       return Bytes(4) * descriptor.channels;
+    case ArrayFormat::kPacked:
+      return Bytes(descriptor.channels == 4 ? 4 : 0);
   }
   return NormalisedSize(descriptor);
 }
 
 bool IsNormalised(ArrayFormat format) {
   const int number = static_cast<int>(format);
-  return number == kPacked || (number >= kFirstNormalised && number <= kLastNormalised);
+  return format == ArrayFormat::kPacked ||
+         (number >= kFirstNormalised && number <= kLastNormalised);
 }
 
 }  // namespace twinmmu

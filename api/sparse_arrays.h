@@ -35,6 +35,7 @@ enum class ArrayFormat : int32_t {
   kInt32 = 0x0a,
   kHalf = 0x10,
   kFloat = 0x20,
+  kPacked = 0x50,  // UNORM_INT_101010_2
 };
 
 // In elements, or a position. In 2-D arrays z is 0, or 1 in an extent of tiles.
@@ -49,11 +50,13 @@ struct ArrayExtent {
 };
 
 // CUDA_ARRAY3D_...: bits of ArrayDescriptor::flags. An array without kArraySparse has its own
-// memory, and no tiles.
+// memory, and no tiles; with kArrayDeferred it has none until MapTiles maps some to all of it, and
+// nothing may access it before.
 inline constexpr uint32_t kArrayLayered = 0x01;
 inline constexpr uint32_t kArraySurface = 0x02;
 inline constexpr uint32_t kArrayGather = 0x08;
 inline constexpr uint32_t kArraySparse = 0x40;
+inline constexpr uint32_t kArrayDeferred = 0x80;
 
 // CUDA_ARRAY3D_DESCRIPTOR.
 struct ArrayDescriptor {

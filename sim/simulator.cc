@@ -128,6 +128,14 @@ absl::StatusOr<ArrayDescriptor> Simulator::DescriptorOf(Array array) {
   return parts_->sparse_arrays.GetDescriptor(array);
 }
 
+absl::StatusOr<Bytes> Simulator::MemoryNeededBy(Array array) {
+  return parts_->sparse_arrays.GetMemoryNeeded(array);
+}
+
+absl::StatusOr<Bytes> Simulator::MemoryNeededBy(MipmappedArray mipmap) {
+  return parts_->sparse_arrays.GetMemoryNeeded(mipmap);
+}
+
 std::optional<DeviceOrdinal> Simulator::DeviceOfArray(uint64_t array) const {
   return parts_->sparse_arrays.DeviceOfArray(array);
 }

@@ -74,6 +74,9 @@ class Simulator : public Driver {
   // Driver calls beyond those of api/.
   // The shape of an array: cuArray3DGetDescriptor. InvalidArgument (INVALID_HANDLE): no such array.
   absl::StatusOr<ArrayDescriptor> DescriptorOf(Array array);
+  // Of an array with kArrayDeferred. InvalidArgument (INVALID_VALUE): it is not such a one.
+  absl::StatusOr<Bytes> MemoryNeededBy(Array array);
+  absl::StatusOr<Bytes> MemoryNeededBy(MipmappedArray mipmap);
   // Where an array or a mipmapped one lies, whatever device is asked. Nothing: there is none.
   std::optional<DeviceOrdinal> DeviceOfArray(uint64_t array) const;
   std::optional<DeviceOrdinal> DeviceOfMipmappedArray(uint64_t mipmap) const;

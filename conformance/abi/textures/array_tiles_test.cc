@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conformance/abi/textures/texture_fixture.h"
+#include "conformance/abi/textures/tile_maps.h"
 
 namespace twinmmu::abi {
 namespace {
@@ -18,30 +19,10 @@ struct SparseProperties {
   unsigned int flags;
   unsigned int reserved[4];
 };
-struct MapInfo {
-  int of_mipmap = 0;
-  CUarray array = nullptr;
-  int of_tail = 0;
-  struct alignas(8) Tiles {
-    unsigned int level = 0, layer = 0;
-    unsigned int x = 0, y = 0, z = 0;
-    unsigned int width = 0, height = 0, depth = 1;
-  } tiles;
-  int operation = 1;  // map
-  int handle_type = 0;
-  CUmemGenericAllocationHandle memory = 0;
-  unsigned long long offset = 0;
-  unsigned int devices = 1;  // a bit for each
-  unsigned int flags = 0;
-  unsigned int reserved[2] = {};
-};
-static_assert(sizeof(MapInfo) == 96);
-
 constexpr Function<CUresult(SparseProperties*, CUarray)> properties_of(
     "cuArrayGetSparseProperties");
 constexpr Function<CUresult(SparseProperties*, CUmipmappedArray)> properties_of_mipmap(
     "cuMipmappedArrayGetSparseProperties");
-constexpr Function<CUresult(MapInfo*, unsigned int, CUstream)> map_tiles("cuMemMapArrayAsync");
 
 constexpr unsigned int kSparse = 0x40;  // CUDA_ARRAY3D_SPARSE
 constexpr unsigned int kLayered = CUDA_ARRAY3D_LAYERED;

@@ -13,6 +13,7 @@ class SimulatedSparseArrays::Elements : public ptx::TexelMemory {
   Elements(const Mmu& mmu, StatePtr state) : mmu_(mmu), state_(std::move(state)) {}
 
   bool gone() const override { return state_->gone; }
+  bool is_missing() const override { return state_->is_missing(); }
   char* ElementAt(uint32_t level, uint64_t layer, const ArrayExtent& at) const override {
     const ArrayLayout::Run run = state_->layout.RunAt(level, layer, at);
     char* const memory = state_->MemoryOf(mmu_, run.block);

@@ -66,8 +66,10 @@ ArrayLayout::ArrayLayout(const ArrayDescriptor& descriptor, uint32_t levels)
                      depth_ ? descriptor.extent.z : 1};
   properties_.tile = tile;
   // Rows of one dimension lie as in a mip tail: eight of them, where a tile would have up to 256.
-  // Source: an H100 with driver 580.159.
-  bool in_tail = !sparse && descriptor.extent.y == 0;
+  // Source: an H100 with driver 580.159. So does all of an array of deferred mapping. Source: the
+  // memory that 4,000 random ones need on an H200 with that driver.
+  const bool deferred = (descriptor.flags & kArrayDeferred) != 0;
+  bool in_tail = !sparse && (descriptor.extent.y == 0 || deferred);
   for (uint32_t number = 0; number < std::max(levels, 1u); ++number) {
     Level level;
     level.extent = extent;

@@ -17,17 +17,14 @@ namespace twinmmu {
 namespace {
 
 constexpr uint32_t kFlagsOfSparse = kArraySparse | kArrayLayered | kArrayGather;
-constexpr uint32_t kFlagsOfOthers = kArrayLayered | kArrayGather | kArraySurface | kArrayCubemap;
+constexpr uint32_t kFlagsOfOthers =
+    kArrayLayered | kArrayGather | kArraySurface | kArrayCubemap | kArrayDeferred;
 
 // What a driver makes that the simulator does not, if the array is such. The formats are
 // compressed, or of several planes.
 std::string UncoveredPart(const ArrayDescriptor& descriptor) {
-  constexpr uint32_t kDeferredMapping = 0x80;
   constexpr uint32_t kVideo = 0x100;
   const int format = static_cast<int>(descriptor.format);
-  if ((descriptor.flags & kDeferredMapping) != 0) {
-    return "arrays whose memory is mapped later (CUDA_ARRAY3D_DEFERRED_MAPPING)";
-  }
   if ((descriptor.flags & kVideo) != 0) {
     return "arrays of video engines (CUDA_ARRAY3D_VIDEO_ENCODE_DECODE)";
   }
@@ -83,7 +80,7 @@ absl::StatusOr<SimulatedSparseArrays::StatePtr> SimulatedSparseArrays::Make(
   state->device = device;
   state->descriptor = descriptor;
   state->layout = ArrayLayout(descriptor, levels);
-  if ((descriptor.flags & kArraySparse) != 0) return state;
+  if ((descriptor.flags & (kArraySparse | kArrayDeferred)) != 0) return state;
   const Bytes size(state->layout.blocks() * ArrayLayout::kBlock);
   const std::unique_lock lock(mmu_.mutex);
   while (unfreed_ != nullptr && unfreed_->own.Free()) {
@@ -253,6 +250,30 @@ absl::StatusOr<SparseProperties> SimulatedSparseArrays::DoGetMipmappedArraySpars
     return InvalidValue(kCall, "the array is not sparse");
   }
   return found->state->layout.properties();
+}
+
+absl::StatusOr<Bytes> SimulatedSparseArrays::GetMemoryNeeded(Array array) {
+  static constexpr char kCall[] = "cuArrayGetMemoryRequirements";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<Bytes> {
+    const absl::StatusOr<NamedArray> found = Find(kCall, array, DriverCode::kInvalidValue);
+    if (!found.ok()) return found.status();
+    if (found->mipmap != 0) return InvalidValue(kCall, "it is a level of a mipmapped array");
+    return MemoryNeeded(kCall, *found->state);
+  });
+}
+
+absl::StatusOr<Bytes> SimulatedSparseArrays::GetMemoryNeeded(MipmappedArray mipmap) {
+  static constexpr char kCall[] = "cuMipmappedArrayGetMemoryRequirements";
+  return guard_.Guard(kCall, [&]() -> absl::StatusOr<Bytes> {
+    const absl::StatusOr<NamedMipmap> found = Find(kCall, mipmap, DriverCode::kInvalidValue);
+    if (!found.ok()) return found.status();
+    return MemoryNeeded(kCall, *found->state);
+  });
+}
+
+absl::StatusOr<Bytes> SimulatedSparseArrays::MemoryNeeded(const char* call, const State& state) {
+  if (!state.is_deferred()) return InvalidValue(call, "the array is not one of deferred mapping");
+  return Bytes(state.layout.blocks() * ArrayLayout::kBlock);
 }
 
 absl::StatusOr<ArrayDescriptor> SimulatedSparseArrays::GetDescriptor(Array array) {

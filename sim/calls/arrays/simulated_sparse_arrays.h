@@ -44,6 +44,10 @@ class SimulatedSparseArrays : public SparseArrays {
   // elements. InvalidArgument (INVALID_VALUE): no such array, or the box reaches beyond it.
   absl::StatusOr<CopySide> BoxIn(const char* call, Array array, const ArrayExtent& offset,
                                  const CopyShape& shape) const;
+  // The memory that is mapped to an array with kArrayDeferred, or to all levels of a mipmapped one.
+  // InvalidArgument (INVALID_VALUE): no such array, or not such a one, or a level.
+  absl::StatusOr<Bytes> GetMemoryNeeded(Array array);
+  absl::StatusOr<Bytes> GetMemoryNeeded(MipmappedArray mipmap);
   // What array was made of. NotFound: none.
   absl::StatusOr<ArrayDescriptor> GetDescriptor(Array array);
   // Where an array or a mipmapped one lies. Nothing: there is none.
@@ -68,11 +72,14 @@ class SimulatedSparseArrays : public SparseArrays {
     DeviceOrdinal device;
     ArrayDescriptor descriptor;
     ArrayLayout layout;
-    Backing own;                       // of an array that is not sparse; with Mmu::mutex
-    bool gone = false;                 // with Mmu::mutex
+    Backing own;        // of an array that is neither sparse nor deferred; with Mmu::mutex
+    bool gone = false;  // with Mmu::mutex
     std::map<uint64_t, Block> blocks;  // with Mmu::mutex; what is mapped, by block
     std::shared_ptr<State> next_unfreed;
 
+    bool is_deferred() const { return (descriptor.flags & kArrayDeferred) != 0; }
+    // With Mmu::mutex held, if only shared.
+    bool is_missing() const { return is_deferred() && !gone && blocks.empty(); }
     // Of a block; null: nothing is mapped there. With Mmu::mutex held.
     char* MemoryOf(const Mmu& mmu, uint64_t block) const;
   };
@@ -103,6 +110,7 @@ class SimulatedSparseArrays : public SparseArrays {
   absl::StatusOr<StatePtr> Make(const char* call, DeviceOrdinal device,
                                 const ArrayDescriptor& descriptor, uint32_t levels);
   void Drop(const StatePtr& state);
+  static absl::StatusOr<Bytes> MemoryNeeded(const char* call, const State& state);
   // Gives a name to what was made, or drops it again.
   template <typename Named>
   uint64_t Insert(HandleTable<Named>& table, Named named);

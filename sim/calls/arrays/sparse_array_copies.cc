@@ -40,6 +40,11 @@ class SimulatedSparseArrays::Box : public BoxOfRows {
     }
   }
 
+  const char* WhyNot() const override {
+    const bool missing = state_->is_missing();
+    return missing ? "no memory is mapped to the array, which is one of deferred mapping" : nullptr;
+  }
+
  private:
   const Mmu& mmu_;
   const StatePtr state_;

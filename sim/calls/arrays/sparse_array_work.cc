@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <shared_mutex>
 #include <utility>
 
@@ -27,6 +28,11 @@ absl::StatusOr<std::vector<uint64_t>> SimulatedSparseArrays::BlocksOf(
     const State& state, const TileOperation& operation) const {
   const ArrayLayout& layout = state.layout;
   std::vector<uint64_t> blocks;
+  if (state.is_deferred()) {  // all of it, whatever part is named
+    blocks.resize(layout.blocks());
+    std::iota(blocks.begin(), blocks.end(), uint64_t{0});
+    return blocks;
+  }
   if (operation.subresource == ArraySubresource::kMipTail) {
     const MipTailRange& tail = operation.mip_tail;
     const Bytes block(ArrayLayout::kBlock);
@@ -130,8 +136,8 @@ absl::StatusOr<SimulatedSparseArrays::StatePtr> SimulatedSparseArrays::ArrayOf(
     return InvalidValue(kMapCall, "the array is of ", ToString(state->device), ", the stream of ",
                         ToString(stream.device()));
   }
-  if ((state->descriptor.flags & kArraySparse) == 0) {
-    return InvalidValue(kMapCall, "the array is not sparse");
+  if ((state->descriptor.flags & (kArraySparse | kArrayDeferred)) == 0) {
+    return InvalidValue(kMapCall, "the array is not sparse, nor one of deferred mapping");
   }
   return state;
 }

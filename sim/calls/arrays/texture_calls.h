@@ -76,7 +76,7 @@ class TextureCalls {
 
  private:
   // NOT_SUPPORTED, which the report says: how a texture reads it is not simulated.
-  absl::Status CheckIsCovered(const char* call, DeviceOrdinal device, const ptx::Image& image,
+  absl::Status CheckIsCovered(const char* call, DeviceOrdinal device,
                               const ptx::Sampling& sampling);
   absl::StatusOr<ptx::Image> ImageOf(const char* call, DeviceOrdinal device,
                                      const TextureResource& resource);

@@ -32,6 +32,8 @@ class BoxOfRows {
   // visited if the array is gone. With Mmu::mutex held, if only shared.
   virtual void ForEachPiece(uint64_t y, uint64_t z, uint64_t offset, uint64_t size,
                             absl::FunctionRef<void(char*, uint64_t)> visit) const = 0;
+  // Why no work may access it now; null: it may. With Mmu::mutex held, if only shared.
+  virtual const char* WhyNot() const { return nullptr; }
 };
 
 // What an operation writes or reads.

@@ -66,6 +66,15 @@ AddressRange AddressesOf(const CopyOperation& operation, const CopySide& side) {
   return addressed ? side.All(operation.shape) : UsedBy(operation, side);
 }
 
+// Why an array that is written or read cannot be; null: it can.
+const char* WhyNoArray(const CopyOperation& operation) {
+  const auto why = [](const CopySide& side) {
+    return side.kind == CopySide::kArray ? side.array->WhyNot() : nullptr;
+  };
+  const char* const written = why(operation.written);
+  return written != nullptr ? written : why(operation.read);
+}
+
 }  // namespace
 
 SimulatedCopies::SimulatedCopies(SimulatorState* state, SimulatedStreams* streams)
@@ -298,6 +307,10 @@ void SimulatedCopies::Run(const QueuedCopy& queued) const {
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
   const bool can = CanPerform(queued.asked.call, queued.operation, &fault);
+  const char* const missing = WhyNoArray(queued.operation);
+  if (missing != nullptr) {
+    return state_.sticky_error.Raise(queued.asked.call, DriverCode::kLaunchFailed, missing);
+  }
   const absl::Status room =
       can ? CheckRoomOnHost(queued.asked.call, queued.operation) : absl::OkStatus();
   if (!room.ok()) {
@@ -403,7 +416,8 @@ absl::Status SimulatedCopies::Submit(const Asked& asked, const SimulatedStreams:
     }
     PlaceLayers(operation.written, &operation.read);
     PlaceLayers(operation.read, &operation.written);
-    if (asked.part == Part::kAll && state_.IsBypassed()) {
+    const bool at_once = state_.IsBypassed() && WhyNoArray(operation) == nullptr;
+    if (asked.part == Part::kAll && at_once) {
       Fault fault;
       const bool done = Perform(asked, operation, 0, nullptr, &fault);
       return done ? absl::OkStatus() : RefuseFault(state_, fault);

@@ -113,6 +113,13 @@ CUresult EnterToAskOf(const CallSite& site, Handle handle, const void* result, c
   return EnterInAnyContext(site, handle, {result}, body);
 }
 
+CUresult TellNeeds(const absl::StatusOr<Bytes>& size,
+                   CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements) {
+  constexpr size_t kAlignment = size_t{64} << 10;
+  if (size.ok()) *requirements = {size->value(), kAlignment, {}};
+  return ToResult(size.status());
+}
+
 // For calls about a mipmapped array: one that exists needs no current context. Source: an H200 with
 // driver 580.159.
 template <typename Body>
@@ -172,20 +179,26 @@ extern "C" CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, C
 }
 TWINMMU_ALIAS(cuArrayGetDescriptor, cuArrayGetDescriptor_v2);
 
-// Only arrays whose memory comes later have requirements, and only formats of several planes have
-// planes. None of either is simulated.
+// Of arrays of deferred mapping.
 extern "C" CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
                                                  CUarray array, CUdevice) {
-  return EnterToAskOf(TWINMMU_HERE, array, requirements,
-                      [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+  return EnterToAskOf(
+      TWINMMU_HERE, array, requirements, [&](DriverState& driver, Context& context) {
+        return TellNeeds(driver.simulator->MemoryNeededBy(ArrayOf(driver, context, array)),
+                         requirements);
+      });
 }
 
 extern "C" CUresult cuMipmappedArrayGetMemoryRequirements(
     CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUmipmappedArray mipmap, CUdevice) {
-  return EnterToAskOf(TWINMMU_HERE, mipmap, requirements,
-                      [](DriverState&, Context&) { return DriverCode::kInvalidValue; });
+  return EnterToAskOf(
+      TWINMMU_HERE, mipmap, requirements, [&](DriverState& driver, Context& context) {
+        return TellNeeds(driver.simulator->MemoryNeededBy(MipmapOf(driver, context, mipmap)),
+                         requirements);
+      });
 }
 
+// Only formats of several planes have planes, and none of these is simulated.
 extern "C" CUresult cuArrayGetPlane(CUarray* plane, CUarray array, unsigned int) {
   return GetDescriptor(TWINMMU_HERE, plane, array,
                        [](const ArrayDescriptor&) { return DriverCode::kInvalidValue; });

@@ -51,7 +51,7 @@ void Decoder::SurfaceLoad() {
   EmitTexture(code, PerformSurfaceLoad);
 }
 
-// sust.b.geom{.vec}.type{.clamp} [a, b], c; sust.p alike
+// sust.b.geom{.vec}.type{.clamp} [a, b], c; sust.p alike, whose values have 32 bits
 void Decoder::SurfaceStore() {
   TextureCode code;
   ExpectOperands(2, 2);
@@ -61,6 +61,7 @@ void Decoder::SurfaceStore() {
   TakeSurfacePlace(0, &code);
   if (!status_.ok()) return;
   const Type type = TakeType();
+  if (code.formatted && BytesOf(type) != 4) return FailInvalid(".p stores values of 32 bits");
   SurfaceValues(At(1), type, /*written=*/false, &code);
   EmitTexture(code, PerformSurfaceStore);
 }

@@ -82,7 +82,6 @@ class Reader {
     return static_cast<int64_t>(dimension == 0 ? extent.x : dimension == 1 ? extent.y : extent.z);
   }
   AddressMode ModeOf(size_t dimension) const;
-  bool IsLinear() const { return texture_.sampling.linear && GivesFloats(texture_); }
   Axis AxisOf(size_t dimension, uint32_t level, bool linear) const;
   Axes AxesOf(uint32_t level, bool linear) const;
   const char* Find(uint32_t level, int64_t x, int64_t y, int64_t z) const;
@@ -182,7 +181,7 @@ void Reader::AddSlice(uint32_t level, const Axes& axes, int64_t z, int64_t whole
 }
 
 void Reader::AddLevel(uint32_t level, int64_t whole, TexelSum* sum) const {
-  const Axes axes = AxesOf(level, IsLinear());
+  const Axes axes = AxesOf(level, texture_.sampling.linear);
   const int64_t behind = Part(whole, axes[2].fraction);
   AddSlice(level, axes, axes[2].first, whole - behind, sum);
   AddSlice(level, axes, axes[2].second, behind, sum);
@@ -253,10 +252,10 @@ TexelWords Reader::Read() {
   }
   if (read_.gathered >= 0) return Gathered();
   const int64_t place = LevelToRead();
-  const bool between = texture_.sampling.linear_levels && GivesFloats(texture_);
+  const bool between = texture_.sampling.linear_levels;
   const uint32_t level = static_cast<uint32_t>((between ? place : place + kOne / 2) / kOne);
   const int64_t fraction = between ? place % kOne : 0;
-  if (!IsLinear() && fraction == 0) {
+  if (!texture_.sampling.linear && !between) {
     const Axes axes = AxesOf(level, false);
     return WordsAt(level, axes[0].first, axes[1].first, axes[2].first);
   }

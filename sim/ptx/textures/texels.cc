@@ -7,151 +7,89 @@
 
 #include "sim/ptx/operations/half.h"
 #include "sim/ptx/operations/lane_types.h"
+#include "sim/ptx/textures/channels.h"
 
 namespace twinmmu::ptx {
 
 bool GivesFloats(const Texture& texture) {
-  switch (texture.image.format) {
-    case ArrayFormat::kHalf:
-    case ArrayFormat::kFloat:
-      return true;
-    case ArrayFormat::kUint32:
-    case ArrayFormat::kInt32:
-      return false;
-    default:
-      return !texture.sampling.as_integers;
-  }
+  const Channel channel = ChannelOf(texture.image.format, 0);
+  if (!channel.is_integer() || channel.normalised) return true;
+  return channel.bits < 32 && !texture.sampling.as_integers;
 }
 
 namespace {
 
 constexpr float kSrgbScale = 65536;
+constexpr uint32_t kSrgbOne = 65536;
 constexpr uint16_t kSrgbValues[] = {
 #include "sim/ptx/textures/srgb_values.inc"
 };
 static_assert(sizeof kSrgbValues == 2 * 255);
 
-// How texels are summed up: bit for bit as an H100 (driver 580.159) does it, but for sRGB, which is
-// off by up to 1 %, and signed bytes, which are off by up to 1 / 32767.
-enum class Arithmetic { kFloat, kHalf, kUnsigned, kSigned };
+// How texels are summed up: bit for bit as an H200 (driver 580.159) does it.
+enum class Arithmetic { kFloat, kHalf, kSrgb, kInteger, kFraction, kSignedByte };
 
-template <typename T>
-T ChannelAt(const char* element, size_t channel) {
-  T value = 0;
-  if (element != nullptr) std::memcpy(&value, element + channel * sizeof value, sizeof value);
-  return value;
-}
-
-// What is stored, with its sign.
-uint32_t StoredAt(ArrayFormat format, const char* element, size_t channel) {
-  switch (format) {
-    case ArrayFormat::kUint8:
-      return ChannelAt<uint8_t>(element, channel);
-    case ArrayFormat::kInt8:
-      return static_cast<uint32_t>(ChannelAt<int8_t>(element, channel));
-    case ArrayFormat::kUint16:
-    case ArrayFormat::kHalf:
-      return ChannelAt<uint16_t>(element, channel);
-    case ArrayFormat::kInt16:
-      return static_cast<uint32_t>(ChannelAt<int16_t>(element, channel));
-    case ArrayFormat::kUint32:
-    case ArrayFormat::kInt32:
-    case ArrayFormat::kFloat:
-      break;
-  }
-  return ChannelAt<uint32_t>(element, channel);
-}
-
-// The fourth channel is no colour.
+// The last of two or four channels is no colour.
 bool IsSrgb(const Texture& texture, size_t channel) {
-  return texture.sampling.srgb && texture.image.format == ArrayFormat::kUint8 && channel < 3;
+  const Channel type = ChannelOf(texture.image.format, channel);
+  const size_t colours = texture.image.channels == 4 ? 3 : 1;
+  return texture.sampling.srgb && GivesFloats(texture) && type.kind == Channel::kUnsigned &&
+         type.bits == 8 && channel < colours;
 }
 
-float SrgbOf(uint32_t stored) {
-  return stored == 255 ? 1.0f : static_cast<float>(kSrgbValues[stored]) / kSrgbScale;
-}
+uint32_t SrgbOf(uint32_t stored) { return stored == 255 ? kSrgbOne : kSrgbValues[stored]; }
 
 Arithmetic ArithmeticOf(const Texture& texture, size_t channel) {
-  if (IsSrgb(texture, channel)) return Arithmetic::kHalf;
-  switch (texture.image.format) {
-    case ArrayFormat::kUint8:
-    case ArrayFormat::kUint16:
-      return Arithmetic::kUnsigned;
-    case ArrayFormat::kInt8:
-    case ArrayFormat::kInt16:
-      return Arithmetic::kSigned;
-    case ArrayFormat::kHalf:
-      return Arithmetic::kHalf;
-    default:
-      return Arithmetic::kFloat;
-  }
+  if (IsSrgb(texture, channel)) return Arithmetic::kSrgb;
+  const Channel type = ChannelOf(texture.image.format, channel);
+  if (type.kind == Channel::kHalf) return Arithmetic::kHalf;
+  if (type.kind == Channel::kFloat) return Arithmetic::kFloat;
+  if (!GivesFloats(texture)) return Arithmetic::kInteger;
+  const bool is_signed_byte = type.kind == Channel::kSigned && type.bits == 8;
+  return is_signed_byte ? Arithmetic::kSignedByte : Arithmetic::kFraction;
 }
 
 float FloatOf(const Texture& texture, uint32_t stored, size_t channel) {
-  if (IsSrgb(texture, channel)) return SrgbOf(stored);
-  const auto fraction = [&](float largest) {
-    return std::max(static_cast<float>(static_cast<int32_t>(stored)) / largest, -1.0f);
-  };
-  switch (texture.image.format) {
-    case ArrayFormat::kUint8:
-      return fraction(255);
-    case ArrayFormat::kInt8:
-      return fraction(127);
-    case ArrayFormat::kUint16:
-      return fraction(65535);
-    case ArrayFormat::kInt16:
-      return fraction(32767);
-    case ArrayFormat::kHalf:
-      return FloatOfHalf(static_cast<uint16_t>(stored));
-    case ArrayFormat::kUint32:
-    case ArrayFormat::kInt32:
-    case ArrayFormat::kFloat:
-      break;
-  }
-  return BitCast<float>(stored);
+  if (IsSrgb(texture, channel)) return static_cast<float>(SrgbOf(stored)) / kSrgbScale;
+  const Channel type = ChannelOf(texture.image.format, channel);
+  if (type.kind == Channel::kHalf) return FloatOfHalf(static_cast<uint16_t>(stored));
+  if (type.kind == Channel::kFloat) return BitCast<float>(stored);
+  const float value = static_cast<float>(static_cast<int32_t>(stored));
+  return std::max(value / static_cast<float>(type.largest()), -1.0f);
+}
+
+// The nearest that stands for the value.
+uint32_t SrgbStored(float value) {
+  const double inside = std::isnan(value) ? 0 : std::clamp(static_cast<double>(value), 0.0, 1.0);
+  const double curved =
+      inside <= 0.0031308 ? 12.92 * inside : 1.055 * std::pow(inside, 1 / 2.4) - 0.055;
+  return static_cast<uint32_t>(std::lround(curved * 255));
 }
 
 // A border as the format stores it; integers take its bits.
 uint32_t BorderOf(const Texture& texture, size_t channel) {
   const float border = texture.sampling.border[channel];
-  const auto fraction = [&](float least, float largest) {
-    const float clamped = std::isnan(border) ? 0 : std::clamp(border, least, 1.0f);
-    return static_cast<uint32_t>(static_cast<int32_t>(clamped * largest));
-  };
-  const bool floats = GivesFloats(texture);
+  const Channel type = ChannelOf(texture.image.format, channel);
+  if (type.kind == Channel::kHalf) return StoredRegister(type, BitsOf(border));
+  if (!type.is_integer() || type.bits == 32) return BitsOf(border);
+  if (IsSrgb(texture, channel)) return SrgbStored(border);
+  if (GivesFloats(texture)) return StoredFraction(type, border);
   const uint32_t bits = BitsOf(border);
-  switch (texture.image.format) {
-    case ArrayFormat::kUint8:
-      return floats ? fraction(0, 255) : static_cast<uint8_t>(bits);
-    case ArrayFormat::kInt8:
-      return floats ? fraction(-1, 127) : static_cast<uint32_t>(static_cast<int8_t>(bits));
-    case ArrayFormat::kUint16:
-      return floats ? fraction(0, 65535) : static_cast<uint16_t>(bits);
-    case ArrayFormat::kInt16:
-      return floats ? fraction(-1, 32767) : static_cast<uint32_t>(static_cast<int16_t>(bits));
-    case ArrayFormat::kHalf:
-      return HalfOf(border);
-    case ArrayFormat::kUint32:
-    case ArrayFormat::kInt32:
-    case ArrayFormat::kFloat:
-      break;
-  }
-  return bits;
+  char element[sizeof(bits)];
+  std::memcpy(element, &bits, sizeof(bits));
+  return StoredAt(texture.image.format, element, 0);
 }
 
-float UnitsOf(const Texture& texture, uint32_t stored, size_t channel) {
-  const float value = static_cast<float>(static_cast<int32_t>(stored));
-  switch (texture.image.format) {
-    case ArrayFormat::kUint8:
-      return IsSrgb(texture, channel) ? SrgbOf(stored) : value * 257;
-    case ArrayFormat::kInt8:
-      return std::nearbyint(value * 32767 / 127);
-    case ArrayFormat::kUint16:
-    case ArrayFormat::kInt16:
-      return value;
-    default:
-      return FloatOf(texture, stored, channel);
-  }
+// Of a texel, for sums: what it stores, but fractions of unsigned integers have 16 bits.
+double UnitOf(const Texture& texture, uint32_t stored, size_t channel) {
+  const Channel type = ChannelOf(texture.image.format, channel);
+  if (!type.is_integer()) return static_cast<double>(FloatOf(texture, stored, channel));
+  if (type.kind == Channel::kSigned) return static_cast<int32_t>(stored);
+  if (ArithmeticOf(texture, channel) != Arithmetic::kFraction) return stored;
+  int bits = type.bits;
+  uint32_t wide = stored;
+  for (; bits < 16; bits *= 2) wide = wide << bits | wide;
+  return wide >> (bits - 16);
 }
 
 // sum * 2^exponent, rounded to `bits` of mantissa and a multiple of 2^unit, halves away from zero.
@@ -184,7 +122,7 @@ float SumOfFloats(const TexelSum& sum, size_t channel) {
   };
   for (size_t i = 0; i < sum.count; ++i) {
     if (sum.weights[i] == 0) continue;
-    const float value = sum.texels[i][channel];
+    const float value = static_cast<float>(sum.texels[i][channel]);
     if (!std::isfinite(value)) {
       infinite += value;
     } else {
@@ -198,52 +136,102 @@ float SumOfFloats(const TexelSum& sum, size_t channel) {
   const int unit = largest - (kMantissa - 1) - kGuard;
   int64_t total = 0;
   for (size_t i = 0; i < sum.count; ++i) {
-    const float value = sum.texels[i][channel];
+    const float value = static_cast<float>(sum.texels[i][channel]);
     if (sum.weights[i] == 0 || exponent_of(value) == -200) continue;
     total += static_cast<int64_t>(std::ldexp(static_cast<double>(value), -unit)) * sum.weights[i];
   }
   return Rounded(total, unit - 8, kMantissa, -149, kLeast);
 }
 
-// Half-precision numbers are multiples of 2^-24: their sum is exact, and then one of them again.
+// Mantissas of 11 bits, in the same way.
 float SumOfHalves(const TexelSum& sum, size_t channel) {
   constexpr int kUnit = -24;
   constexpr int kMantissa = 11;
-  int64_t total = 0;
+  constexpr int kGuard = 4;
+  constexpr int kLeast = -14;
+  int largest = kLeast;
   float others = 0;
   for (size_t i = 0; i < sum.count; ++i) {
-    const float value = sum.texels[i][channel];
-    if (sum.weights[i] == 0) continue;
+    const float value = static_cast<float>(sum.texels[i][channel]);
+    if (sum.weights[i] == 0 || value == 0) continue;
     if (std::isfinite(value)) {
-      total += static_cast<int64_t>(std::ldexp(value, -kUnit)) * sum.weights[i];
+      largest = std::max(largest, std::ilogb(value));
     } else {
       others += value;
     }
   }
   if (std::isnan(others)) return BitCast<float>(uint32_t{0x7fffffff});
-  return others != 0 ? others : Rounded(total, kUnit - 8, kMantissa, kUnit, kUnit);
+  if (others != 0) return others;
+  const int unit = std::max(largest - (kMantissa - 1) - kGuard, kUnit);
+  int64_t total = 0;
+  for (size_t i = 0; i < sum.count; ++i) {
+    total += static_cast<int64_t>(std::ldexp(sum.texels[i][channel], -unit)) * sum.weights[i];
+  }
+  return Rounded(total, unit - 8, kMantissa, kUnit, kUnit);
 }
 
-float SumOfIntegers(const TexelSum& sum, size_t channel, float largest) {
-  int64_t total = TexelSum::kWhole / 2;
+// Places as for a half, of which 8 bits count behind the largest exponent. Values of the same eight
+// share the exponent of the largest.
+float SumOfSrgb(const TexelSum& sum, size_t channel) {
+  constexpr int kMantissa = 11;
+  constexpr int kUnit = -24;
+  int unit = 0;
+  for (size_t i = 0; i < sum.count; ++i) {
+    const auto stored = static_cast<uint32_t>(sum.texels[i][channel]);
+    const int exponent = 31 - __builtin_clz(SrgbOf(stored | 7));
+    if (sum.weights[i] != 0) unit = std::max(unit, exponent - 7);
+  }
+  int64_t total = 0;
+  for (size_t i = 0; i < sum.count; ++i) {
+    const uint32_t value = SrgbOf(static_cast<uint32_t>(sum.texels[i][channel]));
+    total += int64_t{value >> unit << unit} * sum.weights[i];
+  }
+  return Rounded(total, kUnit, kMantissa, kUnit, kUnit);
+}
+
+int64_t SumOfUnits(const TexelSum& sum, size_t channel) {
+  int64_t total = 0;
   for (size_t i = 0; i < sum.count; ++i) {
     total += static_cast<int64_t>(sum.texels[i][channel]) * sum.weights[i];
   }
-  return std::max(static_cast<float>(total >> 8) / largest, -1.0f);
+  return total;
 }
 
-float ValueOf(Arithmetic arithmetic, const TexelSum& sum, size_t channel) {
-  switch (arithmetic) {
+// Rounded, but integers of 32 bits down.
+uint32_t SumOfIntegers(const TexelSum& sum, size_t channel, int bits) {
+  const int64_t half = bits == 32 ? 0 : TexelSum::kWhole / 2;
+  return static_cast<uint32_t>((SumOfUnits(sum, channel) + half) >> 8);
+}
+
+float SumOfFractions(const TexelSum& sum, size_t channel, bool is_signed) {
+  const int64_t total = (SumOfUnits(sum, channel) + TexelSum::kWhole / 2) >> 8;
+  return std::max(static_cast<float>(total) / (is_signed ? 32767.0f : 65535.0f), -1.0f);
+}
+
+// The sum of 127 has to become 32767: it is times 1 + 1/128 + 1/32768, whose small part is rounded.
+float SumOfSignedBytes(const TexelSum& sum, size_t channel) {
+  const int64_t total = SumOfUnits(sum, channel);
+  const int64_t more = ((total >> 4) * 257 + 1024) >> 11;
+  return std::max(static_cast<float>(total + more) / 32767, -1.0f);
+}
+
+uint32_t ValueOf(const Texture& texture, const TexelSum& sum, size_t channel) {
+  const Channel type = ChannelOf(texture.image.format, channel);
+  switch (ArithmeticOf(texture, channel)) {
+    case Arithmetic::kInteger:
+      return SumOfIntegers(sum, channel, type.bits);
     case Arithmetic::kHalf:
-      return SumOfHalves(sum, channel);
-    case Arithmetic::kUnsigned:
-      return SumOfIntegers(sum, channel, 65535);
-    case Arithmetic::kSigned:
-      return SumOfIntegers(sum, channel, 32767);
+      return BitsOf(SumOfHalves(sum, channel));
+    case Arithmetic::kSrgb:
+      return BitsOf(SumOfSrgb(sum, channel));
+    case Arithmetic::kFraction:
+      return BitsOf(SumOfFractions(sum, channel, type.kind == Channel::kSigned));
+    case Arithmetic::kSignedByte:
+      return BitsOf(SumOfSignedBytes(sum, channel));
     case Arithmetic::kFloat:
       break;
   }
-  return SumOfFloats(sum, channel);
+  return BitsOf(SumOfFloats(sum, channel));
 }
 
 }  // namespace
@@ -268,27 +256,28 @@ TexelWords BorderWordsOf(const Texture& texture) {
   return words;
 }
 
-TexelFloats UnitsOf(const Texture& texture, const char* element) {
-  TexelFloats units = {};
+TexelUnits UnitsOf(const Texture& texture, const char* element) {
+  TexelUnits units = {};
   for (size_t i = 0; i < texture.image.channels; ++i) {
-    units[i] = UnitsOf(texture, StoredAt(texture.image.format, element, i), i);
+    units[i] = UnitOf(texture, StoredAt(texture.image.format, element, i), i);
   }
   return units;
 }
 
-TexelFloats BorderUnitsOf(const Texture& texture) {
-  TexelFloats units = {};
+TexelUnits BorderUnitsOf(const Texture& texture) {
+  constexpr Channel kWide = {Channel::kUnsigned, 16, true};
+  const bool is_packed = texture.image.format == ArrayFormat::kPacked;
+  TexelUnits units = {};
   for (size_t i = 0; i < texture.image.channels; ++i) {
-    units[i] = UnitsOf(texture, BorderOf(texture, i), i);
+    units[i] = is_packed ? StoredFraction(kWide, texture.sampling.border[i])
+                         : UnitOf(texture, BorderOf(texture, i), i);
   }
   return units;
 }
 
 TexelWords ValuesOf(const Texture& texture, const TexelSum& sum) {
   TexelWords words = {};
-  for (size_t i = 0; i < texture.image.channels; ++i) {
-    words[i] = BitsOf(ValueOf(ArithmeticOf(texture, i), sum, i));
-  }
+  for (size_t i = 0; i < texture.image.channels; ++i) words[i] = ValueOf(texture, sum, i);
   return words;
 }
 

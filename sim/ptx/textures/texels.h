@@ -12,24 +12,24 @@ namespace twinmmu::ptx {
 
 // The values of four channels: integers, or the bits of floats. Those that the image has not are 0.
 using TexelWords = std::array<uint32_t, 4>;
-using TexelFloats = std::array<float, 4>;
+using TexelUnits = std::array<double, 4>;
 
-// Whether the values that the texture gives are floats; integers are not filtered.
+// Whether the values that the texture gives are floats.
 bool GivesFloats(const Texture& texture);
 // An element of the texture's image; null: of memory that is not there, whose bytes are 0.
 TexelWords WordsOf(const Texture& texture, const char* element);
 // What the texture gives beyond a border.
 TexelWords BorderWordsOf(const Texture& texture);
 
-// For filters: values that texels are summed up in. Integers of 8 bits have 16 bits then.
-TexelFloats UnitsOf(const Texture& texture, const char* element);
-TexelFloats BorderUnitsOf(const Texture& texture);
+// For filters: values that texels are summed up in.
+TexelUnits UnitsOf(const Texture& texture, const char* element);
+TexelUnits BorderUnitsOf(const Texture& texture);
 
 // Up to 16 texels, in units, and how much of each there is.
 struct TexelSum {
   static constexpr int kWhole = 256;  // what all weights are together
 
-  std::array<TexelFloats, 16> texels;
+  std::array<TexelUnits, 16> texels;
   std::array<int, 16> weights;
   size_t count = 0;
 };

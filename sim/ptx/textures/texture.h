@@ -19,6 +19,8 @@ class TexelMemory {
   virtual ~TexelMemory() = default;
   // Whether the array was destroyed.
   virtual bool gone() const = 0;
+  // Whether nothing may access it now: it has to have memory, and none is mapped.
+  virtual bool is_missing() const { return false; }
   // Where an element lies, which is there. Null: in a tile that is not mapped.
   virtual char* ElementAt(uint32_t level, uint64_t layer, const ArrayExtent& at) const = 0;
 };

@@ -8,7 +8,6 @@ shift
 
 # Why.
 declare -A never_succeeds=(
-  [cuArrayGetMemoryRequirements]='no array is deferred'
   [cuArrayGetPlane]='no array has planes'
   [cuDestroyExternalSemaphore]='nothing can be imported'
   [cuDeviceGetLuid]='of Windows'
@@ -17,7 +16,6 @@ declare -A never_succeeds=(
   [cuImportExternalSemaphore]='nothing can be imported'
   [cuLibraryGetUnifiedFunction]='no device has unified functions'
   [cuMemBatchDecompressAsync]='no device decompresses'
-  [cuMipmappedArrayGetMemoryRequirements]='no array is deferred'
   [cuParamSetTexRef]='it is refused by every driver'
   [cuProfilerInitialize]='it is refused by every driver'
   [cuSignalExternalSemaphoresAsync]='nothing can be imported'

@@ -17,6 +17,9 @@ namespace twinmmu::libcuda {
 // What the backend does not call.
 extern "C" {
 CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS*, CUarray, CUdevice);
+CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS*, CUmipmappedArray,
+                                               CUdevice);
 CUresult cuTexObjectCreate(CUtexObject*, const CUDA_RESOURCE_DESC*, const CUDA_TEXTURE_DESC*,
                            const CUDA_RESOURCE_VIEW_DESC*);
 CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC*, CUtexObject);
@@ -28,16 +31,17 @@ CUresult cuSurfObjectDestroy(CUsurfObject);
 
 namespace {
 
-constexpr unsigned int kSurfaces = 2;  // CUDA_ARRAY3D_SURFACE_LDST
-constexpr unsigned int kSparse = 64;   // CUDA_ARRAY3D_SPARSE
+constexpr unsigned int kSurfaces = 2;    // CUDA_ARRAY3D_SURFACE_LDST
+constexpr unsigned int kSparse = 64;     // CUDA_ARRAY3D_SPARSE
+constexpr unsigned int kDeferred = 128;  // CUDA_ARRAY3D_DEFERRED_MAPPING
 
 // What the steps hand on to each other.
 struct World {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUdeviceptr memory = 0;
-  CUarray array = nullptr, level = nullptr, sparse = nullptr;
-  CUmipmappedArray mipmap = nullptr;
+  CUarray array = nullptr, level = nullptr, sparse = nullptr, deferred = nullptr;
+  CUmipmappedArray mipmap = nullptr, deferred_mipmap = nullptr;
   CUmemGenericAllocationHandle tiles = 0;
   CUtexObject of_array = 0, of_mipmap = 0, of_memory = 0;
   CUsurfObject surface = 0;
@@ -74,6 +78,24 @@ CUresult CreateTexture(CUtexObject* object, const CUDA_RESOURCE_DESC& resource) 
   texture.flags = CU_TRSF_READ_AS_INTEGER;
   if (resource.resType == 1) texture.flags |= CU_TRSF_NORMALIZED_COORDINATES;
   return cuTexObjectCreate(object, &resource, &texture, nullptr);
+}
+CUresult CreateDeferred(World& w) {
+  const CUDA_ARRAY3D_DESCRIPTOR descriptor = Descriptor(64, kDeferred);
+  return cuMipmappedArrayCreate(&w.deferred_mipmap, &descriptor, 3);
+}
+CUresult AskForNeeds(World& w) {
+  CUDA_ARRAY_MEMORY_REQUIREMENTS needs = {};
+  const CUresult told = cuArrayGetMemoryRequirements(&needs, w.deferred, 0);
+  return told == CUDA_SUCCESS ? cuMipmappedArrayGetMemoryRequirements(&needs, w.deferred_mipmap, 0)
+                              : told;
+}
+CUresult MapDeferred(World& w) {
+  CUarrayMapInfo info = {};
+  info.resource.array = w.deferred;
+  info.memOperationType = static_cast<decltype(info.memOperationType)>(1);
+  info.memHandle.memHandle = w.tiles;
+  info.deviceBitMask = 1;
+  return cuMemMapArrayAsync(&info, 1, w.stream);
 }
 CUresult CreateTiles(World& w) {
   CUmemAllocationProp properties = {};
@@ -117,6 +139,14 @@ Steps Script() {
       {"synchronise", [](World& w) { return cuStreamSynchronize(w.stream); }},
       {"unmap", [](World& w) { return MapTile(w, false); }},
       {"synchronise again", [](World& w) { return cuStreamSynchronize(w.stream); }},
+      {"create deferred array", [](World& w) { return CreateArray(&w.deferred, 64, kDeferred); }},
+      {"create deferred mipmap", CreateDeferred},
+      {"ask for needs", AskForNeeds},
+      {"map deferred array", MapDeferred},
+      {"synchronise once more", [](World& w) { return cuStreamSynchronize(w.stream); }},
+      {"destroy deferred array", [](World& w) { return cuArrayDestroy(w.deferred); }},
+      {"destroy deferred mipmap",
+       [](World& w) { return cuMipmappedArrayDestroy(w.deferred_mipmap); }},
       {"release tiles", [](World& w) { return cuMemRelease(w.tiles); }},
       {"destroy sparse array", [](World& w) { return cuArrayDestroy(w.sparse); }},
       {"destroy surface", [](World& w) { return cuSurfObjectDestroy(w.surface); }},

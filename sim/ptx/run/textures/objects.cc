@@ -59,6 +59,12 @@ const Texture* Objects::Find(uint64_t handle, bool surface, const TextureGeometr
                 absl::StrCat("the array of object ", handle, " was destroyed"));
     return nullptr;
   }
+  if (found->image.elements != nullptr && found->image.elements->is_missing()) {
+    warp_.Fault(GridFault::kNoTexture, Lanes{1} << lane,
+                absl::StrCat("the array of object ", handle,
+                             " is one of deferred mapping, and no memory is mapped to it"));
+    return nullptr;
+  }
   return found;
 }
 

@@ -11,6 +11,7 @@
 #include "sim/ptx/run/textures/objects.h"
 #include "sim/ptx/run/warp.h"
 #include "sim/ptx/run/word_changes.h"
+#include "sim/ptx/textures/channels.h"
 
 namespace twinmmu::ptx {
 namespace {
@@ -21,6 +22,7 @@ enum class Place { kFault, kNowhere, kMemory };
 struct SurfacePlace {
   Place place = Place::kFault;
   char* memory = nullptr;
+  const Image* image = nullptr;  // with kMemory
 };
 
 // A coordinate from 0 to `last`; false: it is not, and is not brought there.
@@ -31,7 +33,7 @@ bool Bring(int64_t* coordinate, int64_t last, SurfaceBounds bounds) {
   return true;
 }
 
-// `size`: of the access, in bytes.
+// `size`: of the access, in bytes; 0: a whole element.
 SurfacePlace Find(Warp& warp, const TextureCode& code, Objects& objects, uint32_t size,
                   Access access, int lane) {
   const uint64_t handle = warp.Slot<uint64_t>(code.handle)[lane];
@@ -40,6 +42,7 @@ SurfacePlace Find(Warp& warp, const TextureCode& code, Objects& objects, uint32_
   if (surface == nullptr) return {};
   const Image& image = surface->image;
   const int64_t element = static_cast<int64_t>(image.element());
+  if (size == 0) size = static_cast<uint32_t>(element);
   const auto fault = [&](GridFault::Kind kind, const char* why) {
     warp.Fault(kind, Lanes{1} << lane, why);
     return SurfacePlace();
@@ -74,7 +77,7 @@ SurfacePlace Find(Warp& warp, const TextureCode& code, Objects& objects, uint32_
   char* const memory = objects.ElementOf(*surface, place, access, lane, &there);
   if (!there) return {};
   if (memory == nullptr) return {Place::kNowhere, nullptr};
-  return {Place::kMemory, memory + at[0] % element};
+  return {Place::kMemory, memory + at[0] % element, &image};
 }
 
 uint32_t SizeOf(const TextureCode& code) {
@@ -91,6 +94,15 @@ void Give(Warp& warp, uint32_t slot, uint32_t bytes, int lane, const char* from)
   char* const to = warp.Slot<char>(slot) + static_cast<uint32_t>(lane) * width;
   std::memset(to, 0, width);
   std::memcpy(to, from, bytes);
+}
+
+// The values of registers as an element; channels that have none are 0.
+void TakeElement(Warp& warp, const TextureCode& code, const Image& image, int lane, char* element) {
+  const size_t count = std::min<size_t>(code.values.size(), image.channels);
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t word = warp.Slot<uint32_t>(code.values[i])[lane];
+    Store(image.format, i, StoredRegister(ChannelOf(image.format, i), word), element);
+  }
 }
 
 struct Reduction {
@@ -136,13 +148,18 @@ Flow PerformSurfaceStore(Warp& warp, const Step& step, Lanes lanes) {
   for (Lanes rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = __builtin_ctz(rest);
     alignas(kMaxAccess) char bytes[kMaxAccess] = {};
-    const SurfacePlace found = Find(warp, code, objects, SizeOf(code), Access::kReadWrite, lane);
+    const uint32_t size = code.formatted ? 0 : SizeOf(code);
+    const SurfacePlace found = Find(warp, code, objects, size, Access::kReadWrite, lane);
     if (found.place == Place::kFault) return Flow::kFault;
     if (found.place == Place::kNowhere) continue;
-    for (size_t i = 0; i < code.values.size(); ++i) {
-      Take(warp, code.values[i], code.bytes, lane, bytes + i * code.bytes);
+    if (code.formatted) {
+      TakeElement(warp, code, *found.image, lane, bytes);
+    } else {
+      for (size_t i = 0; i < code.values.size(); ++i) {
+        Take(warp, code.values[i], code.bytes, lane, bytes + i * code.bytes);
+      }
     }
-    CopyByWords(found.memory, bytes, SizeOf(code));
+    CopyByWords(found.memory, bytes, size != 0 ? size : found.image->element());
     warp.NoteStore(Space::kGlobal);
   }
   return Flow::kNext;
