@@ -61,5 +61,15 @@ TEST(JsonTextTest, QuotesLittle) {
   EXPECT_THAT(ErrorOf("[\"" + std::string(1'000'000, 'x')), SizeIs(303));
 }
 
+// Nothing is left out of one that is just as long as may be.
+TEST(JsonTextTest, QuotesAllThatItMay) {
+  std::string longest;
+  for (size_t quoted = 0; quoted < 400; ++quoted) {
+    const std::string error = ErrorOf("[\"" + std::string(quoted, 'x'));
+    if (error.size() == 300) longest = error;
+  }
+  EXPECT_THAT(longest, HasSubstr("missing closing quote"));
+}
+
 }  // namespace
 }  // namespace twinmmu

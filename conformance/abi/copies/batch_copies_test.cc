@@ -129,6 +129,19 @@ TEST_F(BatchCopiesTest, MemoryOfTheHostMayChangeAfterTheCall) {
   EXPECT_EQ(Result(), expected);
 }
 
+TEST_F(BatchCopiesTest, RowsOfTheHostMayChangeAfterTheCall) {
+  Content host = Numbered(16);
+  Operation box = {{1, AddressOf(host.data()), {8, 2, 0}}, {1, to_, {}}, 4, 2, 1, 2, 0};
+  EXPECT_EQ(copy_boxes(1, &box, 0, stream_), CUDA_SUCCESS);
+  host.assign(16, 9);
+  Content expected(kSize);
+  for (size_t i = 0; i < 4; ++i) {
+    expected[i] = Numbered(16)[i];
+    expected[4 + i] = Numbered(16)[8 + i];
+  }
+  EXPECT_EQ(Result(), expected);
+}
+
 TEST_F(BatchCopiesTest, AttributesAreForAllThatFollows) {
   EXPECT_EQ(CopyTwo({kInStreamOrder, kDuringTheCall}, {0, 1}, stream_), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);

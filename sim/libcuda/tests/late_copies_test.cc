@@ -28,6 +28,8 @@ int cuMemcpyBatchAsync_v2(unsigned long long* to, unsigned long long* from, size
                           size_t count, twinmmu::cuda_abi::CUmemcpyAttributes* attributes,
                           size_t* first, size_t attribute_count,
                           twinmmu::cuda_abi::CUstream stream);
+int cuMemcpy3DBatchAsync_v2(size_t count, twinmmu::cuda_abi::CUDA_MEMCPY3D_BATCH_OP* copies,
+                            unsigned long long flags, twinmmu::cuda_abi::CUstream stream);
 }
 
 namespace twinmmu::libcuda {
@@ -145,6 +147,22 @@ TEST_F(LateCopiesTest, WhatIsReadDuringTheCallMayChangeAfterIt) {
   EXPECT_EQ(Now(2), Content(2));
   ASSERT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
   EXPECT_EQ(Now(2), (Content{1, 4}));
+}
+
+TEST_F(LateCopiesTest, RowsThatAreReadDuringTheCallMayChangeAfterIt) {
+  Content host = {1, 2, 3, 4};
+  CUDA_MEMCPY3D_BATCH_OP copy = {};
+  copy.src.type = copy.dst.type = 1;  // of pointers
+  copy.src.op.ptr.ptr = reinterpret_cast<CUdeviceptr>(host.data());
+  copy.dst.op.ptr.ptr = memory_;
+  copy.dst.op.ptr.rowLength = 4;
+  copy.extent = {2, 2, 1};
+  copy.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+  ASSERT_EQ(cuMemcpy3DBatchAsync_v2(1, &copy, 0, stream_), CUDA_SUCCESS);
+  host = {5, 6, 7, 8};
+  EXPECT_EQ(Now(8), Content(8));
+  ASSERT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Now(8), (Content{1, 2, 0, 0, 3, 4, 0, 0}));
 }
 
 // An H200 computes modulo 2^64, and copies and fills what remains.
