@@ -1,9 +1,13 @@
 // Work that runs later than it was asked for: its order, its faults, and the memory that it finds.
 
+#include <atomic>
+#include <chrono>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "sim/calls/executor/host_functions.h"
 #include "sim/testing/test_machine.h"
 
 namespace twinmmu {
@@ -179,6 +183,31 @@ TEST_F(DeferredTest, AFaultEndsWaits) {
   EXPECT_THAT(vmm().Unmap(range_), IsOk());
   EXPECT_THAT(executor().SynchronizeDevice(kDevice1), HasDriverCode(kFault));
   EXPECT_THAT(executor().SynchronizeEvent(event), HasDriverCode(kFault));
+}
+
+// A function that was called before the fault may still use what the program has.
+TEST_F(DeferredTest, AContextEndsAfterAFunctionThatAFaultFinds) {
+  std::atomic<bool> begun = false;
+  std::atomic<bool> go = false;
+  std::atomic<bool> ended = false;
+  const auto function = [&](DriverCode) {
+    begun = true;
+    while (!go) std::this_thread::yield();
+    ended = true;
+  };
+  ASSERT_THAT(simulator_->host_functions().Submit("a test", stream_, function), IsOk());
+  while (!begun) std::this_thread::yield();
+  const Stream other = *executor().CreateStream(kDevice0);
+  EXPECT_THAT(FillWord(other, range_.base, 1), IsOk());
+  EXPECT_THAT(vmm().Unmap(range_), IsOk());
+  EXPECT_THAT(executor().SynchronizeStream(other), HasDriverCode(kFault));
+  std::thread lets([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    go = true;
+  });
+  EXPECT_THAT(linear().FreeOwnedBy(5), IsOk());
+  EXPECT_TRUE(ended);
+  lets.join();
 }
 
 // Addresses are translated when the work runs: what is mapped there by then is what it uses.
