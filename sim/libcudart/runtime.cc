@@ -47,6 +47,13 @@ bool IsReset(const State& state, CUcontext context) {
   return device >= 0 && !state.primaries[static_cast<size_t>(device)].alive;
 }
 
+// With the lock. The primary context of the device is no more; the thread stays on the device.
+void NoteReset(State& state, int device) {
+  state.primaries[static_cast<size_t>(device)].alive = false;
+  thread_state.device_plus_one = device + 1;
+  context_generation.fetch_add(1, std::memory_order_release);
+}
+
 // With the lock.
 cudaError_t Retain(State& state, int device, CUcontext* context) {
   if (device < 0 || static_cast<size_t>(device) >= state.primaries.size()) {
@@ -149,7 +156,8 @@ cudaError_t BindContext() {
 cudaError_t CheckContext() {
   unsigned int version = 0;
   const cudaError_t error = driver.cuCtxGetApiVersion(nullptr, &version);
-  return error == cudaErrorContextIsDestroyed ? cudaErrorDeviceUninitialized : error;
+  if (error != cudaErrorContextIsDestroyed) return error;
+  return HasNewPrimary() ? cudaSuccess : cudaErrorDeviceUninitialized;
 }
 
 cudaError_t CheckAlive() {
@@ -193,6 +201,23 @@ cudaError_t CheckPrimary() {
   return current == primary ? cudaSuccess : cudaErrorIncompatibleDriverContext;
 }
 
+bool HasNewPrimary() {
+  CUcontext current = nullptr;
+  if (driver.cuCtxGetCurrent(&current) != cudaSuccess) return false;
+  {
+    State& state = GetState();
+    const std::lock_guard<std::mutex> lock(state.mutex);
+    const int device = DeviceOfPrimary(state, current);
+    if (device < 0 || !state.primaries[static_cast<size_t>(device)].alive) return false;
+    unsigned int flags = 0;
+    int active = 0;
+    const cudaError_t told = driver.cuDevicePrimaryCtxGetState(device, &flags, &active);
+    if (told != cudaSuccess || active != 0) return false;
+    NoteReset(state, device);
+  }
+  return BindContext() == cudaSuccess;
+}
+
 cudaError_t ResetDevice() {
   CUcontext current = nullptr;
   const cudaError_t got = driver.cuCtxGetCurrent(&current);
@@ -203,9 +228,7 @@ cudaError_t ResetDevice() {
   if (device < 0 || !state.primaries[static_cast<size_t>(device)].alive) return cudaSuccess;
   const cudaError_t reset = driver.cuDevicePrimaryCtxReset_v2(device);
   if (reset != cudaSuccess) return reset;
-  state.primaries[static_cast<size_t>(device)].alive = false;
-  thread_state.device_plus_one = device + 1;
-  context_generation.fetch_add(1, std::memory_order_release);
+  NoteReset(state, device);
   return cudaSuccess;
 }
 

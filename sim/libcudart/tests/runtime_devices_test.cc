@@ -122,6 +122,18 @@ TEST_F(RuntimeDevices, OfAnotherThreadSurviveAReset) {
   }).join();
 }
 
+TEST_F(RuntimeDevices, GetANewContextAfterAResetByTheDriver) {
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, 64), cudaSuccess);
+  ASSERT_EQ(cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
+  EXPECT_EQ(cudaFree(memory), cudaErrorInvalidValue) << "it went with the context";
+  EXPECT_TRUE(IsActive());
+  EXPECT_EQ(cudaMalloc(&memory, 64), cudaSuccess);
+  EXPECT_EQ(cudaMemset(memory, 1, 64), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+}
+
 TEST_F(RuntimeDevices, GetNoContextByAQuestionForSeveralAttributesOfARange) {
   std::thread([] {
     int value = 0;
