@@ -211,6 +211,18 @@ TEST_F(CheckpointDeathTest, ReservedWordsAreZero) {
   EXPECT_EQ(unlock(me_, nullptr), CUDA_SUCCESS);
 }
 
+TEST_F(CheckpointDeathTest, ArgumentsOfZerosAreAsGoodAsNone) {
+  LockArgs locks;
+  RestoreArgs restores;
+  Words words = {};
+  EXPECT_EQ(lock(me_, &locks), CUDA_SUCCESS);
+  EXPECT_EQ(checkpoint(me_, words), CUDA_SUCCESS);
+  EXPECT_EQ(StateNow(), kCheckpointed);
+  EXPECT_EQ(restore(me_, &restores), CUDA_SUCCESS);
+  EXPECT_EQ(unlock(me_, words), CUDA_SUCCESS);
+  EXPECT_EQ(StateNow(), kRunning);
+}
+
 TEST_F(CheckpointDeathTest, ReservedWordsOfARestoreAreZero) {
   EXPECT_EQ(lock(me_, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(checkpoint(me_, nullptr), CUDA_SUCCESS);

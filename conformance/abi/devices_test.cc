@@ -160,6 +160,12 @@ TEST_F(DevicesTest, BusIdIsCutToTheRoomThereIs) {
   }
 }
 
+TEST_F(DevicesTest, BusIdWithoutRoomIsNotWritten) {
+  char text[32] = "as it was";
+  EXPECT_EQ(cuDeviceGetPCIBusId(text, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(text, "as it was");
+}
+
 TEST_F(DevicesTest, AreFoundByTheirBusIds) {
   for (int ordinal = 0; ordinal < DeviceCount(); ++ordinal) {
     CUdevice device = -1;

@@ -180,6 +180,8 @@ TEST_F(FunctionsTest, FunctionsOfAModuleAreCounted) {
   EXPECT_EQ(count(&found, module_), CUDA_SUCCESS);
   EXPECT_EQ(found, 1u);
   EXPECT_EQ(count(nullptr, module_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(count(&found, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(count(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(FunctionsTest, FunctionsOfAModuleAreListed) {
@@ -191,6 +193,8 @@ TEST_F(FunctionsTest, FunctionsOfAModuleAreListed) {
   EXPECT_EQ(GetName("cuFuncGetName")(&name, found), CUDA_SUCCESS);
   EXPECT_STREQ(name, "kernel");
   EXPECT_EQ(list(nullptr, 1, module_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(list(&found, 1, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(list(nullptr, 1, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(FunctionsTest, ALibraryHasNoUnifiedFunctions) {

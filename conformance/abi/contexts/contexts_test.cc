@@ -175,6 +175,22 @@ TEST_F(ContextsTest, AreOfTheirDevice) {
   }
 }
 
+TEST_F(ContextsTest, NeedNotBeCurrentToTellTheirDevice) {
+  if (DriverVersion() < 13000) GTEST_SKIP() << "the driver is older than this function";
+  const Function<CUresult(CUdevice*, CUcontext)> device_of("cuCtxGetDevice_v2");
+  const int last = DeviceCount() - 1;
+  CUcontext other = nullptr;
+  CUdevice device = -1;
+  EXPECT_EQ(cuCtxCreate(&other, 0, last), CUDA_SUCCESS);
+  const CUcontext current = Create();
+  EXPECT_EQ(device_of(&device, other), CUDA_SUCCESS);
+  EXPECT_EQ(device, last);
+  EXPECT_EQ(device_of(&device, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cuCtxDestroy(current), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxDestroy(other), CUDA_SUCCESS);
+}
+
 TEST_F(ContextsTest, HaveTheVersionThatAllHave) {
   const CUcontext context = Create();
   unsigned int version = 0;

@@ -83,6 +83,26 @@ TEST_F(GraphUpdatesTest, FewerOrMoreNodesAreAnotherTopology) {
   ExpectRefused(kTopologyChanged, nullptr);
 }
 
+TEST_F(GraphUpdatesTest, TheFirstFormTellsTheResultAndTheNode) {
+  const Function<CUresult(CUgraphExec, CUgraph, CUgraphNode*, int*)> first_form(
+      "cuGraphExecUpdate");
+  constexpr int kNotSupported = 6;
+  CUgraphNode node = kernel_;
+  int result = 99;
+  const CUgraphNode kernel = AddKernel(other_, add_, 1);
+  EXPECT_EQ(first_form(executable_, other_, &node, &result), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(result, kNotSupported) << "fewer nodes";
+  EXPECT_EQ(node, nullptr);
+  const CUgraphNode empty = AddEmpty(other_, {kernel});
+  AddHost(other_, {empty});
+  EXPECT_EQ(first_form(executable_, other_, &node, &result), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(result, kTypeChanged);
+  EXPECT_EQ(node, empty);
+  EXPECT_EQ(first_form(executable_, graph_, &node, &result), CUDA_SUCCESS);
+  EXPECT_EQ(result, kSuccess);
+  EXPECT_EQ(node, nullptr);
+}
+
 TEST_F(GraphUpdatesTest, AnotherLeafIsAnotherTopology) {
   const CUgraphNode kernel = AddKernel(other_, add_, 1);
   const CUgraphNode fill = AddFill(other_, FillOf(memory_ + 64, 7), {kernel});

@@ -14,7 +14,15 @@ namespace twinmmu::libcuda {
 // What the backend does not call.
 using CUlibrary = struct CUlib_st*;
 extern "C" {
+CUresult cuCtxSetLimit(int, size_t);
 CUresult cuGraphCreate(CUgraph*, unsigned int);
+CUresult cuGraphAddNode_v2(CUgraphNode*, CUgraph, const CUgraphNode*, const CUgraphEdgeData*,
+                           size_t, CUgraphNodeParams*);
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle*, CUgraph, CUcontext, unsigned int,
+                                        unsigned int);
+CUresult cuGraphExecUpdate_v2(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*);
+CUresult cuGraphInstantiateWithFlags(CUgraphExec*, CUgraph, unsigned long long);
+CUresult cuGraphLaunch(CUgraphExec, CUstream);
 CUresult cuGraphAddKernelNode_v2(CUgraphNode*, CUgraph, const CUgraphNode*, size_t,
                                  const CUDA_KERNEL_NODE_PARAMS*);
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
@@ -35,6 +43,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t);
 namespace {
 
 constexpr CUresult kInvalidValue = 1;
+constexpr CUresult kUpdateFailure = 910;
 
 constexpr char kKernels[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n"
@@ -97,6 +106,54 @@ TEST_F(NodeFunctionsTest, WhatWasToldOfAKernelIsOfTheArgumentsThatItHasNow) {
   argument = 9;
   EXPECT_EQ(cuGraphKernelNodeSetParams_v2(node, &params), CUDA_SUCCESS);
   EXPECT_EQ(*static_cast<uint32_t*>(told.kernelParams[0]), 9u);
+}
+
+// Kernels that are the same keep their stacks, which then are too large. A driver was asked for the
+// number of blocks in one dimension.
+TEST_F(NodeFunctionsTest, AnUpdateGivesTheStacksOfNowToAKernelOfAnotherShape) {
+  using Params = CUDA_KERNEL_NODE_PARAMS;
+  Params params = ParamsOf(1);
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&node, graph_, nullptr, 0, &params), CUDA_SUCCESS);
+  for (unsigned int Params::*const changed :
+       {&Params::gridDimX, &Params::gridDimY, &Params::gridDimZ, &Params::blockDimX,
+        &Params::blockDimY, &Params::blockDimZ, &Params::sharedMemBytes}) {
+    CUgraphExec executable = nullptr;
+    EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1024), CUDA_SUCCESS);
+    ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph_, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 512), CUDA_SUCCESS);
+    ++(params.*changed);
+    EXPECT_EQ(cuGraphKernelNodeSetParams_v2(node, &params), CUDA_SUCCESS);
+    CUgraphExecUpdateResultInfo info = {};
+    EXPECT_EQ(cuGraphExecUpdate_v2(executable, graph_, &info), CUDA_SUCCESS);
+    EXPECT_EQ(cuGraphLaunch(executable, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  }
+}
+
+TEST_F(NodeFunctionsTest, AnUpdateMakesNoLoopOfACondition) {
+  CUgraph loop = nullptr;
+  ASSERT_EQ(cuGraphCreate(&loop, 0), CUDA_SUCCESS);
+  const auto add = [&](CUgraph graph, CUgraphConditionalNodeType type) {
+    CUgraphNodeParams params = {};
+    params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    params.conditional.type = type;
+    params.conditional.size = 1;
+    params.conditional.ctx = context_;
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(cuGraphConditionalHandleCreate(&params.conditional.handle, graph, context_, 0, 1),
+              CUDA_SUCCESS);
+    EXPECT_EQ(cuGraphAddNode_v2(&node, graph, nullptr, nullptr, 0, &params), CUDA_SUCCESS);
+    return node;
+  };
+  add(graph_, CU_GRAPH_COND_TYPE_IF);
+  const CUgraphNode node = add(loop, CU_GRAPH_COND_TYPE_WHILE);
+  CUgraphExec executable = nullptr;
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph_, 0), CUDA_SUCCESS);
+  CUgraphExecUpdateResultInfo info = {};
+  EXPECT_EQ(cuGraphExecUpdate_v2(executable, loop, &info), kUpdateFailure);
+  EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
+  EXPECT_EQ(info.errorNode, node);
 }
 
 // As launches may.

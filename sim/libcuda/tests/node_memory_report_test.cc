@@ -188,6 +188,21 @@ TEST_F(NodeMemoryReportTest, MemoryOfTheDeviceIsTakenByTheLaunchAndGivenBackByAT
   EXPECT_EQ(FreeMemory(), free);
 }
 
+// Together they have had more than all 47-bit addresses.
+TEST_F(NodeMemoryReportTest, AddressesOfGraphsThatAreGoneAreFree) {
+  CUDA_MEM_ALLOC_NODE_PARAMS params = {};
+  params.poolProps.allocType = 1;
+  params.poolProps.location = {1, 0};
+  params.bytesize = size_t{128} << 30;
+  for (int i = 0; i < 1200; ++i) {
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &params), CUDA_SUCCESS) << i;
+    ASSERT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  }
+}
+
 }  // namespace
 }  // namespace twinmmu::libcuda
 

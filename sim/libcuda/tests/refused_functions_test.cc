@@ -70,6 +70,8 @@ TEST(RefusedFunctionsTest, AreRefusedAndNamedOnceEach) {
   EXPECT_EQ(cuGraphicsMapResources(0, nullptr, nullptr), kNotInitialized);
   EXPECT_THAT(Refused(), ElementsAre());
   ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphicsMapResources(0, nullptr, nullptr), kNotSupported);
+  EXPECT_THAT(Refused(), ElementsAre("cuGraphicsMapResources")) << "at its first call";
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(cuGraphicsMapResources(0, nullptr, nullptr), kNotSupported);
     EXPECT_EQ(cuGraphicsUnregisterResource(nullptr), kNotSupported);

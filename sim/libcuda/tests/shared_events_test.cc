@@ -1,4 +1,5 @@
-// Events by legacy IPC, of processes that make no calls any more, and on a machine without them.
+// Events and memory by legacy IPC: of processes that make no calls any more, on a machine without
+// them, and in the report.
 
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -7,9 +8,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <string>
 
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
+#include "sim/libcuda/report/report_reader.h"
+#include "sim/libcuda/tests/own_report.h"
 
 namespace twinmmu::libcuda {
 
@@ -19,6 +23,7 @@ extern "C" CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle
 extern "C" CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address);
 extern "C" CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle,
                                           unsigned int flags);
+extern "C" CUresult cuIpcCloseMemHandle(CUdeviceptr address);
 extern "C" CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t size);
 
 namespace {
@@ -53,15 +58,21 @@ class SharedEventsTest : public testing::Test {
     return status;
   }
 
+  template <typename Handle>
+  bool SendHandle(const Handle& handle) const {
+    return write(ends_[0], &handle, sizeof(handle)) == sizeof(handle);
+  }
+  template <typename Handle>
+  bool ReceiveHandle(Handle* handle) const {
+    return read(ends_[1], handle, sizeof(*handle)) == sizeof(*handle);
+  }
   bool Send(CUevent event) const {
     CUipcEventHandle handle = {};
-    return cuIpcGetEventHandle(&handle, event) == CUDA_SUCCESS &&
-           write(ends_[0], &handle, sizeof(handle)) == sizeof(handle);
+    return cuIpcGetEventHandle(&handle, event) == CUDA_SUCCESS && SendHandle(handle);
   }
   bool Open(CUevent* event) const {
     CUipcEventHandle handle = {};
-    return read(ends_[1], &handle, sizeof(handle)) == sizeof(handle) &&
-           cuIpcOpenEventHandle(event, handle) == CUDA_SUCCESS;
+    return ReceiveHandle(&handle) && cuIpcOpenEventHandle(event, handle) == CUDA_SUCCESS;
   }
 
  private:
@@ -116,6 +127,39 @@ TEST_F(SharedEventsTest, AndSoIsMemory) {
            cuIpcOpenMemHandle_v2(&memory, handle, 1) == kNotSupported;
   });
   EXPECT_EQ(StatusOf(process), 0);
+}
+
+// How much the report says is left that was opened.
+int LeftOpen() {
+  int left = 0;
+  for (const LiveObjects& objects : OwnReport().alive) {
+    if (objects.place.call == "cuIpcOpenMemHandle") ++left;
+  }
+  return left;
+}
+
+TEST_F(SharedEventsTest, MemoryIsLeftUntilItIsClosedAsOftenAsItWasOpened) {
+  const pid_t owner = Start("TWINMMU_STREAM_POLICY", "eager", [&] {
+    CUdeviceptr memory = 0;
+    CUipcMemHandle handle = {};
+    const bool sent = cuMemAlloc_v2(&memory, 64) == CUDA_SUCCESS &&
+                      cuIpcGetMemHandle(&handle, memory) == CUDA_SUCCESS && SendHandle(handle);
+    pause();
+    return sent;
+  });
+  const std::string report = testing::TempDir() + "/shared_memory.jsonl";
+  const pid_t user = Start("TWINMMU_REPORT", report.c_str(), [&] {
+    CUdeviceptr memory = 0;
+    CUdeviceptr same = 0;
+    CUipcMemHandle handle = {};
+    return ReceiveHandle(&handle) && cuIpcOpenMemHandle_v2(&memory, handle, 1) == CUDA_SUCCESS &&
+           cuIpcOpenMemHandle_v2(&same, handle, 1) == CUDA_SUCCESS && same == memory &&
+           LeftOpen() == 1 && cuIpcCloseMemHandle(memory) == CUDA_SUCCESS && LeftOpen() == 1 &&
+           cuIpcCloseMemHandle(memory) == CUDA_SUCCESS && LeftOpen() == 0;
+  });
+  EXPECT_EQ(StatusOf(user), 0);
+  kill(owner, SIGKILL);
+  StatusOf(owner);
 }
 
 }  // namespace

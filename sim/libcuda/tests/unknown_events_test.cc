@@ -17,7 +17,9 @@ namespace twinmmu::libcuda {
 
 // What the backend does not call.
 extern "C" {
+CUresult cuCtxGetCurrent(CUcontext*);
 CUresult cuCtxSetCurrent(CUcontext);
+CUresult cuCtxWaitEvent(CUcontext, CUevent);
 CUresult cuEventCreate(CUevent*, unsigned int);
 CUresult cuEventDestroy_v2(CUevent);
 CUresult cuEventElapsedTime_v2(float*, CUevent, CUevent);
@@ -125,6 +127,18 @@ TEST_F(UnknownEventsTest, CapturesThatRecordOneAreReported) {
   EXPECT_THAT(CallsOfUnknown(), ElementsAre("cuStreamWaitEvent"));
   cuStreamEndCapture(stream_, &graph);
   if (graph != nullptr) cuGraphDestroy(graph);
+}
+
+// Also while a stream is captured, which would be wrong for any other event.
+TEST_F(UnknownEventsTest, ContextsThatWaitForOneAreReported) {
+  CUcontext context = nullptr;
+  CUgraph graph = nullptr;
+  ASSERT_EQ(cuCtxGetCurrent(&context), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamBeginCapture_v2(stream_, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxWaitEvent(context, dead_), kInvalidHandle);
+  EXPECT_THAT(CallsOfUnknown(), ElementsAre("cuCtxWaitEvent"));
+  EXPECT_EQ(cuStreamEndCapture(stream_, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
 }
 
 TEST_F(UnknownEventsTest, QuestionsAboutOneAreReported) {
