@@ -6,6 +6,9 @@
 // dimension make up the mip tail, which is mapped as a range of bytes: one tail per layer, or, if
 // even level 0 is in it, one for all layers. An array that is not mipmapped has only level 0.
 //
+// An array of deferred mapping (kArrayDeferred) has no memory either, until some is mapped to it as
+// a whole; until then nothing may access it: that is a fault.
+//
 // Mapping is work on a stream: it takes effect in stream order. What is mapped keeps its memory
 // until it is unmapped or the array is destroyed, even after the last Release.
 //
@@ -120,7 +123,7 @@ class SparseArrays {
   // Creates an array on `device`; the tiles of a sparse one are all unmapped. [SPARSE-1, SPARSE-2]
   // InvalidArgument: an invalid combination of shape, format, number of channels and flags, or more
   // elements than the device allows; a sparse 1-D array. ResourceExhausted: out of memory for an
-  // array that is not sparse. NotFound (INVALID_DEVICE): no such device. Unimplemented: the device
+  // array that has its own. NotFound (INVALID_DEVICE): no such device. Unimplemented: the device
   // has no sparse arrays.
   virtual absl::StatusOr<Array> CreateArray(DeviceOrdinal device,
                                             const ArrayDescriptor& descriptor) = 0;
@@ -146,7 +149,8 @@ class SparseArrays {
   // there; unmapping what is not mapped is not an error. [SPARSE-3 .. SPARSE-13]
   // InvalidArgument, and nothing is done: an empty list, positions or extents that are not whole
   // tiles or exceed the array or the memory, memory of another device, a device mask other than the
-  // stream's device, flags not 0, a level of a mipmapped array as an array. Undefined on drivers:
+  // stream's device, flags not 0, a level of a mipmapped array as an array. Of an array of deferred
+  // mapping any part, of any subresource, stands for all of it. Undefined on drivers:
   // memory that was not created with kUsageTilePool, a dead handle.
   virtual absl::Status MapTiles(Stream stream, absl::Span<const TileOperation> operations) = 0;
 

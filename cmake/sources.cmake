@@ -386,6 +386,7 @@ set(twinmmu_sim_sources
   sim/ptx/text/parser_operands.cc
   sim/ptx/text/parser_statements.cc
   sim/ptx/text/type.cc
+  sim/ptx/textures/channels.cc
   sim/ptx/textures/sampler.cc
   sim/ptx/textures/texels.cc
   sim/simulator.cc

@@ -70,6 +70,14 @@ void ReportFault(SimulatorState& state, uint64_t id, const Fault& fault) {
             fault.Reason());
 }
 
+void ReportFault(SimulatorState& state, uint64_t id, const char* call, DeviceOrdinal device,
+                 const char* why) {
+  const Misuse misuse{DiagnosticKind::kFaultOfQueuedWork, std::nullopt, std::nullopt, device};
+  CallRecord record(state, FindCall(call), AddressRange(), 0, id);
+  record.Report(Severity::kError, misuse, "when its work ran, ", why);
+  if (ABSL_PREDICT_FALSE(state.events != nullptr)) TellFault(state, device, DeviceAddress(0), why);
+}
+
 void CallRecord::Drop() {
   const std::shared_lock lock(state_.mmu.mutex);
   WriteShared(true);

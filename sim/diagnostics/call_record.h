@@ -168,6 +168,9 @@ template <typename... Parts>
 [[gnu::cold]] absl::Status RefuseFault(SimulatorState& state, const Fault& fault);
 // What shows only when the work of a call runs, which had this id. Throws nothing.
 void ReportFault(SimulatorState& state, uint64_t id, const Fault& fault);
+// The same of what has no address, in words.
+void ReportFault(SimulatorState& state, uint64_t id, const char* call, DeviceOrdinal device,
+                 const char* why);
 
 }  // namespace twinmmu
 

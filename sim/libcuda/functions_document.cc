@@ -27,8 +27,6 @@ constexpr const char* kRefusing[] = {
     "cuDeviceGetLuid",
     "cuDeviceGetNvSciSyncAttributes",
     "cuMemBatchDecompressAsync",
-    "cuArrayGetMemoryRequirements",
-    "cuMipmappedArrayGetMemoryRequirements",
     "cuArrayGetPlane",
     "cuImportExternalSemaphore",
     "cuSignalExternalSemaphoresAsync",

@@ -167,6 +167,51 @@ TEST_F(DeferredArraysTest, MapsOfThemAreCheckedInTheirOtherParts) {
   EXPECT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
 }
 
+TEST_F(DeferredArraysTest, LevelsOfOneMapLieBehindEachOther) {
+  const CUmemGenericAllocationHandle memory = MakeMemory(size_t{2} << 20);
+  const CUmipmappedArray mipmap = MakeMipmap(kSide, kSide, 2, kDeferred);
+  MapInfo info = MapOf(nullptr, memory);
+  info.of_mipmap = 1;
+  info.array = reinterpret_cast<CUarray>(mipmap);
+  ASSERT_EQ(Map(info), CUDA_SUCCESS);
+  CUarray large = nullptr;
+  CUarray small = nullptr;
+  ASSERT_EQ(cuMipmappedArrayGetLevel(&large, mipmap, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMipmappedArrayGetLevel(&small, mipmap, 1), CUDA_SUCCESS);
+  Fill(large, 7);
+  const std::vector<uint32_t> data(kSide / 2 * kSide / 2, 8);
+  Write(small, data.data(), kSide / 2 * sizeof(uint32_t), kSide / 2);
+  EXPECT_EQ(LastOf(large), 7u);
+  std::vector<uint32_t> read(data.size());
+  Read(small, read.data(), kSide / 2 * sizeof(uint32_t), kSide / 2);
+  EXPECT_EQ(read, data);
+  EXPECT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
+}
+
+TEST_F(DeferredArraysTest, GiveTheirMemoryBackAtTheirEnd) {
+  constexpr size_t kLarge = size_t{64} << 20;
+  size_t before = 0;
+  size_t after = 0;
+  size_t total = 0;
+  ASSERT_EQ(cuMemGetInfo(&before, &total), CUDA_SUCCESS);
+  const CUmemGenericAllocationHandle memory = MakeMemory(kLarge);
+  CUDA_ARRAY3D_DESCRIPTOR shape = {};
+  shape.Width = shape.Height = kSide;
+  shape.Format = CU_AD_FORMAT_UNSIGNED_INT32;
+  shape.NumChannels = 1;
+  shape.Flags = kDeferred;
+  CUarray array = nullptr;
+  ASSERT_EQ(cuArray3DCreate(&array, &shape), CUDA_SUCCESS);
+  ASSERT_EQ(Map(MapOf(array, memory)), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemGetInfo(&after, &total), CUDA_SUCCESS);
+  EXPECT_GE(before - after, kLarge);
+  ASSERT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemGetInfo(&after, &total), CUDA_SUCCESS);
+  EXPECT_LT(before - after, kLarge);
+}
+
 TEST_F(DeferredArraysTest, UnmapsNeedNeitherAMapNorMemory) {
   MapInfo info = MapOf(MakeDeferred(), 0, 1);
   info.operation = kUnmap;
@@ -187,23 +232,48 @@ class UnmappedArraysTest : public NewProcessTest {
     shape.NumChannels = 1;
     shape.Flags = kDeferred | CUDA_ARRAY3D_SURFACE_LDST;
     ASSERT_EQ(cuArray3DCreate(&array_, &shape), CUDA_SUCCESS);
+  }  // To the host. What comes of it may show at once, or when it is waited for.
+  void Copy() {
+    std::vector<uint32_t> data(kSide * kSide);
+    CUDA_MEMCPY2D copy = {};
+    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.srcArray = array_;
+    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy.dstHost = data.data();
+    copy.dstPitch = copy.WidthInBytes = kSide * sizeof(uint32_t);
+    copy.Height = kSide;
+    cuMemcpy2D(&copy);
   }
+  static constexpr CUresult kLaunchFailed = static_cast<CUresult>(719);
+
   CUarray array_ = nullptr;
 };
 
 TEST_F(UnmappedArraysTest, CopiesOfThemAreAFault) {
   if (RanInNewProcess()) return;
   ASSERT_NO_FATAL_FAILURE(Begin());
-  std::vector<uint32_t> data(kSide * kSide);
-  CUDA_MEMCPY2D copy = {};
-  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.srcArray = array_;
-  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-  copy.dstHost = data.data();
-  copy.dstPitch = copy.WidthInBytes = kSide * sizeof(uint32_t);
-  copy.Height = kSide;
-  cuMemcpy2D(&copy);                                          // which may say so already
-  EXPECT_EQ(cuCtxSynchronize(), static_cast<CUresult>(719));  // CUDA_ERROR_LAUNCH_FAILED
+  Copy();
+  EXPECT_EQ(cuCtxSynchronize(), kLaunchFailed);
+}
+
+TEST_F(UnmappedArraysTest, CopiesAfterAnUnmapAreAFault) {
+  if (RanInNewProcess()) return;
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  CUmemAllocationProp properties = {};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.allocFlags.usage = 1;  // CU_MEM_CREATE_USAGE_TILE_POOL
+  MapInfo info;
+  info.array = array_;
+  ASSERT_EQ(cuMemCreate(&info.memory, size_t{2} << 20, &properties, 0), CUDA_SUCCESS);
+  ASSERT_EQ(map_tiles(&info, 1, nullptr), CUDA_SUCCESS);
+  Copy();
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  info.operation = kUnmap;
+  ASSERT_EQ(map_tiles(&info, 1, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  Copy();
+  EXPECT_EQ(cuCtxSynchronize(), kLaunchFailed);
 }
 
 TEST_F(UnmappedArraysTest, KernelsThatReadThemFault) {

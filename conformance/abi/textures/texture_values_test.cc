@@ -2,6 +2,7 @@
 // leave in surfaces, is what an H200 gave. h200_texture_values.inc has the hashes; a test that
 // fails says what it should have, so a run on a GPU records them again.
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -98,12 +99,27 @@ class TextureValuesTest : public TextureTest, public testing::WithParamInterface
     EXPECT_TRUE(found != Recorded().end() && found->second == hash) << line;
   }
   CUarray MakeRandom(size_t width, size_t height, unsigned int flags) {
-    const std::vector<uint8_t> bytes = RandomElements(GetParam(), width * (height | !height));
+    const std::vector<uint8_t> bytes =
+        RandomElements(GetParam(), width * std::max<size_t>(height, 1));
     return MakeFilled<uint8_t>(bytes, width, height, 0,
                                static_cast<CUarray_format>(GetParam().format), GetParam().channels,
                                flags);
   }
   uint64_t Filtered(CUarray array, CUaddress_mode mode, unsigned int flags, uint64_t hash);
+  // At places from 0 to `side` in each dimension.
+  uint64_t HashOfReads(const std::string& read, CUtexObject texture, unsigned int side) {
+    Numbers numbers(5);
+    std::vector<Words> at(1024);
+    const auto place = [&] { return static_cast<float>(numbers.Next() % (side * 1024)) / 1024; };
+    for (Words& words : at) {
+      const float x = place();
+      const float y = place();
+      words = Floats(x, y, place());
+    }
+    uint64_t hash = HashOf(nullptr, 0);
+    for (const Words& words : Run(read, texture, at)) hash = HashOf(&words, sizeof(words), hash);
+    return hash;
+  }
 };
 
 // At places in and around the image.
@@ -144,6 +160,59 @@ TEST_P(TextureValuesTest, FiltersAreThoseOfAnH200) {
   }
 }
 
+// Eight texels of two slices, and of two levels. Not of halves, of which the simulator rounds some
+// in another way.
+class TextureSumsTest : public TextureValuesTest {};
+
+std::vector<Elements> AllButHalves() {
+  std::vector<Elements> elements = AllElements();
+  elements.erase(std::remove_if(elements.begin(), elements.end(),
+                                [](const Elements& one) { return one.format == kHalf; }),
+                 elements.end());
+  return elements;
+}
+
+TEST_P(TextureSumsTest, OfSlicesAreThoseOfAnH200) {
+  constexpr size_t kSide = 8;
+  const std::vector<uint8_t> bytes = RandomElements(GetParam(), kSide * kSide * kSide);
+  const CUarray array =
+      MakeFilled<uint8_t>(bytes, kSide, kSide, kSide,
+                          static_cast<CUarray_format>(GetParam().format), GetParam().channels);
+  const CUtexObject texture =
+      MakeTexture(ResourceOf(array), Sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR));
+  ExpectRecorded(Name("slices"),
+                 HashOfReads("tex.3d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%t, {%f0, %f1, %f2, %f2}];",
+                             texture, kSide));
+}
+
+TEST_P(TextureSumsTest, OfLevelsAreThoseOfAnH200) {
+  constexpr unsigned int kSide = 8;
+  CUDA_ARRAY3D_DESCRIPTOR shape = {};
+  shape.Width = shape.Height = kSide;
+  shape.Format = static_cast<CUarray_format>(GetParam().format);
+  shape.NumChannels = GetParam().channels;
+  CUmipmappedArray mipmap = nullptr;
+  ASSERT_EQ(cuMipmappedArrayCreate(&mipmap, &shape, 2), CUDA_SUCCESS);
+  const std::vector<uint8_t> bytes = RandomElements(GetParam(), kSide * kSide);
+  for (unsigned int level = 0; level < 2; ++level) {
+    CUarray array = nullptr;
+    ASSERT_EQ(cuMipmappedArrayGetLevel(&array, mipmap, level), CUDA_SUCCESS);
+    Write(array, bytes.data(), (bytes.size() / kSide) >> level, kSide >> level);
+  }
+  uint64_t hash = HashOf(nullptr, 0);
+  for (const CUfilter_mode filter : {CU_TR_FILTER_MODE_POINT, CU_TR_FILTER_MODE_LINEAR}) {
+    CUDA_TEXTURE_DESC sampling =
+        Sampling(CU_TR_ADDRESS_MODE_CLAMP, filter, CU_TRSF_NORMALIZED_COORDINATES);
+    sampling.mipmapFilterMode = CU_TR_FILTER_MODE_LINEAR;
+    sampling.maxMipmapLevelClamp = 1;
+    const CUtexObject texture = MakeTexture(ResourceOf(mipmap), sampling);
+    hash ^= HashOfReads("tex.level.2d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%t, {%f0, %f1}], %f2;",
+                        texture, 1);
+  }
+  ExpectRecorded(Name("levels"), hash);
+  EXPECT_EQ(cuMipmappedArrayDestroy(mipmap), CUDA_SUCCESS);
+}
+
 // Numbers around those where a store of fewer bits rounds or ends.
 std::vector<Words> StoredWords() {
   constexpr float kFloats[] = {0,      -0.0f,  1,        -1,       0.5f,     -0.5f,    2,
@@ -151,10 +220,10 @@ std::vector<Words> StoredWords() {
                                65519,  1e-7f,  6e-8f,    3e-8f,    0.1f,     100,      127.5f,
                                -127.5, 255,    3.9999f,  -3.5f,    1e-5f,    1e-4f,    0.999999f,
                                0.1875, 0.8125, 0.00196f, 0.00197f, 0.49804f, 0.49806f, -0.49804f};
-  constexpr uint32_t kWords[] = {1,          127,        128,        255,        256,
-                                 32767,      32768,      65535,      65536,      0x7fffffff,
-                                 0x80000000, 0xffffffff, 0xffffff80, 0xffffff7f, 0xffff8000,
-                                 0xffff7fff, 0x7f800000, 0x7fc00000, 0xff800000};
+  constexpr uint32_t kWords[] = {
+      1,          127,        128,        255,        256,        32767,      32768,
+      65535,      65536,      0x7fffffff, 0x80000000, 0xffffffff, 0xffffff80, 0xffffff7f,
+      0xffff8000, 0xffff7fff, 0x7f800000, 0x7fc00000, 0xff800000, 0x7f800001, 0xff801fff};
   std::vector<uint32_t> all(std::begin(kWords), std::end(kWords));
   for (const float value : kFloats) all.push_back(BitsOf(value));
   std::vector<Words> words(all.size());
@@ -181,11 +250,12 @@ TEST_P(TextureValuesTest, FormattedStoresAreThoseOfAnH200) {
   ExpectRecorded(Name("store"), hash);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, TextureValuesTest, testing::ValuesIn(AllElements()),
-                         [](const auto& elements) {
-                           return std::to_string(elements.param.format) + "x" +
-                                  std::to_string(elements.param.channels);
-                         });
+std::string NameOf(const testing::TestParamInfo<Elements>& elements) {
+  return std::to_string(elements.param.format) + "x" + std::to_string(elements.param.channels);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, TextureValuesTest, testing::ValuesIn(AllElements()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Formats, TextureSumsTest, testing::ValuesIn(AllButHalves()), NameOf);
 
 }  // namespace
 }  // namespace twinmmu::abi

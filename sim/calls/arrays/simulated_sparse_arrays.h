@@ -100,6 +100,7 @@ class SimulatedSparseArrays : public SparseArrays {
   struct Change {
     StatePtr state;
     std::vector<uint64_t> unmapped;
+    bool unmaps_all = false;
     std::map<uint64_t, Block> mapped;
   };
   class Box;
@@ -126,6 +127,8 @@ class SimulatedSparseArrays : public SparseArrays {
   absl::StatusOr<std::vector<uint64_t>> BlocksOf(const State& state,
                                                  const TileOperation& operation) const;
   absl::StatusOr<Change> Prepare(Stream stream, const TileOperation& operation);
+  absl::StatusOr<Change> PrepareWhole(Stream stream, const TileOperation& operation,
+                                      Change change) const;
   absl::Status CheckMemory(Stream stream, const TileOperation& operation, uint64_t blocks) const;
   void Apply(std::vector<Change>& changes);
   // Between a box of elements and memory of the host, where rows are packed.

@@ -42,7 +42,8 @@ class SimulatedSparseArrays::Box : public BoxOfRows {
 
   const char* WhyNot() const override {
     const bool missing = state_->is_missing();
-    return missing ? "no memory is mapped to the array, which is one of deferred mapping" : nullptr;
+    return missing ? "no memory was mapped to the array, which is one of deferred mapping"
+                   : nullptr;
   }
 
  private:

@@ -2,7 +2,6 @@
 
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <shared_mutex>
 #include <utility>
 
@@ -22,17 +21,16 @@ bool AreTiles(uint64_t offset, uint64_t extent, uint64_t tile, uint64_t size) {
   return extent % tile == 0 || extent == size - offset;
 }
 
+absl::Status NoSuchOperation(const TileOperation& operation) {
+  return InvalidValue(kMapCall, "there is no operation ", static_cast<uint32_t>(operation.type));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<uint64_t>> SimulatedSparseArrays::BlocksOf(
     const State& state, const TileOperation& operation) const {
   const ArrayLayout& layout = state.layout;
   std::vector<uint64_t> blocks;
-  if (state.is_deferred()) {  // all of it, whatever part is named
-    blocks.resize(layout.blocks());
-    std::iota(blocks.begin(), blocks.end(), uint64_t{0});
-    return blocks;
-  }
   if (operation.subresource == ArraySubresource::kMipTail) {
     const MipTailRange& tail = operation.mip_tail;
     const Bytes block(ArrayLayout::kBlock);
@@ -155,21 +153,37 @@ absl::StatusOr<SimulatedSparseArrays::Change> SimulatedSparseArrays::Prepare(
     return InvalidValue(kMapCall, "device mask ", operation.device_mask, " is not ",
                         ToString(stream.device()), " alone");
   }
+  if (change.state->is_deferred()) return PrepareWhole(stream, operation, std::move(change));
   const absl::StatusOr<std::vector<uint64_t>> blocks = BlocksOf(*change.state, operation);
   if (!blocks.ok()) return blocks.status();
   if (operation.type == TileOperationType::kUnmap) {
     change.unmapped = *blocks;
     return change;
   }
-  if (operation.type != TileOperationType::kMap) {
-    return InvalidValue(kMapCall, "there is no operation ", static_cast<uint32_t>(operation.type));
-  }
+  if (operation.type != TileOperationType::kMap) return NoSuchOperation(operation);
   const absl::Status memory = CheckMemory(stream, operation, blocks->size());
   if (!memory.ok()) return memory;
   uint64_t offset = operation.memory_offset.value();
   for (const uint64_t block : *blocks) {
     change.mapped[block] = {PhysicalMemory::IndexOf(operation.memory), offset};
     offset += ArrayLayout::kBlock;
+  }
+  return change;
+}
+
+// All of an array of deferred mapping, whatever part is named. With mmu_.mutex held.
+absl::StatusOr<SimulatedSparseArrays::Change> SimulatedSparseArrays::PrepareWhole(
+    Stream stream, const TileOperation& operation, Change change) const {
+  change.unmaps_all = operation.type == TileOperationType::kUnmap;
+  if (change.unmaps_all) return change;
+  if (operation.type != TileOperationType::kMap) return NoSuchOperation(operation);
+  const uint64_t blocks = change.state->layout.blocks();
+  const absl::Status memory = CheckMemory(stream, operation, blocks);
+  if (!memory.ok()) return memory;
+  const uint32_t allocation = PhysicalMemory::IndexOf(operation.memory);
+  const uint64_t offset = operation.memory_offset.value();
+  for (uint64_t block = 0; block < blocks; ++block) {
+    change.mapped[block] = {allocation, offset + block * ArrayLayout::kBlock};
   }
   return change;
 }
@@ -222,6 +236,7 @@ void SimulatedSparseArrays::Apply(std::vector<Change>& changes) {
       mmu_.memory.Unpin(allocation);
     };
     for (const uint64_t number : change.unmapped) unmap(number);
+    while (change.unmaps_all && !blocks.empty()) unmap(blocks.begin()->first);
     while (!change.mapped.empty()) {
       auto entry = change.mapped.extract(change.mapped.begin());
       if (change.state->gone) {

@@ -156,6 +156,24 @@ TEST_F(StrayArraysTest, OneThatNobodyMadeIsRefusedAndTold) {
   EXPECT_EQ(simulator_->CountOf(Kind::kUseOfUnknownArray), 3u * 9u);
 }
 
+TEST_F(SparseArraysTest, CopiesToADeferredArrayWithoutMemoryAreReported) {
+  const Array array = MakeArray(kDevice0, kArrayDeferred);
+  EXPECT_THAT(Put(array, 7), IsOk());
+  EXPECT_THAT(Noticed(), ElementsAre(AllOf(IsDiagnostic(Kind::kFaultOfQueuedWork),
+                                           Says("no memory was mapped to the array"))));
+}
+
+TEST_F(SparseArraysTest, DeferredArraysOfAnySizeCostNothingUntilTheyAreMapped) {
+  const auto array = arrays().CreateArray(
+      kDevice0, {{16384, 16384, 2048}, ArrayFormat::kUint32, 1, kArrayDeferred | kArrayLayered});
+  ASSERT_THAT(array, IsOk());
+  TileOperation operation = MapOf(*array, MakePool());
+  EXPECT_THAT(Map(operation), StatusIs(absl::StatusCode::kInvalidArgument));
+  operation.type = TileOperationType::kUnmap;
+  EXPECT_THAT(Map(operation), IsOk());
+  EXPECT_THAT(arrays().DestroyArray(*array), IsOk());
+}
+
 TEST_F(SparseArraysTest, MapsSayWhatIsWrongWithTheArray) {
   const AllocationHandle pool = MakePool();
   const auto words = [&](const TileOperation& operation) {

@@ -307,9 +307,11 @@ void SimulatedCopies::Run(const QueuedCopy& queued) const {
   const std::shared_lock lock(mmu_.mutex);
   Fault fault;
   const bool can = CanPerform(queued.asked.call, queued.operation, &fault);
-  const char* const missing = WhyNoArray(queued.operation);
+  const char* const missing = can ? WhyNoArray(queued.operation) : nullptr;
   if (missing != nullptr) {
-    return state_.sticky_error.Raise(queued.asked.call, DriverCode::kLaunchFailed, missing);
+    state_.sticky_error.Raise(queued.asked.call, DriverCode::kLaunchFailed, missing);
+    return ReportFault(state_, queued.call_id, queued.asked.call, queued.asked.stream.device(),
+                       missing);
   }
   const absl::Status room =
       can ? CheckRoomOnHost(queued.asked.call, queued.operation) : absl::OkStatus();

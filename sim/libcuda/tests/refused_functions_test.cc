@@ -151,27 +151,6 @@ TEST_F(RefusedPartsTest, FormatsOfArrays) {
   ExpectNamed("cuArray3DCreate", "arrays of format 0x91");
 }
 
-TEST_F(RefusedPartsTest, TexturesOfNormalisedFormats) {
-  CUarray array = nullptr;
-  const CUDA_ARRAY3D_DESCRIPTOR pixels = Pixels(static_cast<ArrayFormat>(0xc2), 0);
-  ASSERT_EQ(cuArray3DCreate_v2(&array, &pixels), CUDA_SUCCESS);
-  CUDA_RESOURCE_DESC resource = {};
-  resource.resType = CU_RESOURCE_TYPE_ARRAY;
-  resource.res.array.hArray = array;
-  const CUDA_TEXTURE_DESC sampling = {};
-  CUtexObject texture = 0;
-  EXPECT_EQ(cuTexObjectCreate(&texture, &resource, &sampling, nullptr), kNotSupported);
-  ExpectNamed("cuTexObjectCreate", "textures of format 0xc2");
-}
-
-TEST_F(RefusedPartsTest, ArraysThatAreMappedLater) {
-  constexpr unsigned int kDeferredMapping = 0x80;
-  const CUDA_ARRAY3D_DESCRIPTOR deferred = Pixels(ArrayFormat::kUint8, kDeferredMapping);
-  CUmipmappedArray mipmap = nullptr;
-  EXPECT_EQ(cuMipmappedArrayCreate(&mipmap, &deferred, 2), kNotSupported);
-  ExpectNamed("cuMipmappedArrayCreate", "CUDA_ARRAY3D_DEFERRED_MAPPING");
-}
-
 TEST_F(RefusedPartsTest, NodesThatDevicesUpdate) {
   CUmodule module = nullptr;
   CUfunction function = nullptr;

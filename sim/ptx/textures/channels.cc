@@ -32,7 +32,10 @@ uint16_t HalfTowardsZero(uint32_t word) {
   constexpr uint16_t kLargest = 0x7bff;
   const float value = BitCast<float>(word);
   const uint16_t sign = static_cast<uint16_t>(word >> 16 & 0x8000);
-  if (!std::isfinite(value)) return static_cast<uint16_t>(sign | 0x7c00 | (word >> 13 & 0x3ff));
+  if (std::isnan(value)) {
+    return static_cast<uint16_t>(sign | 0x7c00 | std::max(word >> 13 & 0x3ff, 1u));
+  }
+  if (std::isinf(value)) return sign | 0x7c00;
   const uint16_t nearest = HalfOf(std::fabs(value));
   if (nearest > kLargest) return sign | kLargest;
   const bool above = FloatOfHalf(nearest) > std::fabs(value);

@@ -5,7 +5,8 @@
 
 #include "sim/ptx/textures/cube_faces.h"
 
-// All that is computed here is what an H100 (driver 580.159) does, bit for bit, unless it says so.
+// All that is computed here is what an H100 and an H200 (driver 580.159) do, bit for bit, unless it
+// says so.
 
 namespace twinmmu::ptx {
 namespace {
@@ -164,6 +165,7 @@ void Reader::AddTexel(uint32_t level, int64_t x, int64_t y, int64_t z, int64_t w
   const bool outside = x == kOutside || y == kOutside || z == kOutside;
   sum->texels[sum->count] =
       outside ? BorderUnitsOf(texture_) : UnitsOf(texture_, Find(level, x, y, z));
+  sum->slices[sum->count] = sum->slice;
   sum->weights[sum->count++] = static_cast<int>(weight);
 }
 
@@ -178,6 +180,7 @@ void Reader::AddSlice(uint32_t level, const Axes& axes, int64_t z, int64_t whole
   AddTexel(level, x.second, y.first, z, right - lower_right, sum);
   AddTexel(level, x.first, y.second, z, lower_left, sum);
   AddTexel(level, x.second, y.second, z, lower_right, sum);
+  ++sum->slice;
 }
 
 void Reader::AddLevel(uint32_t level, int64_t whole, TexelSum* sum) const {

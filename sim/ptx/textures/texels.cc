@@ -31,10 +31,11 @@ enum class Arithmetic { kFloat, kHalf, kSrgb, kInteger, kFraction, kSignedByte }
 
 // The last of two or four channels is no colour.
 bool IsSrgb(const Texture& texture, size_t channel) {
+  if (!texture.sampling.srgb) return false;
   const Channel type = ChannelOf(texture.image.format, channel);
   const size_t colours = texture.image.channels == 4 ? 3 : 1;
-  return texture.sampling.srgb && GivesFloats(texture) && type.kind == Channel::kUnsigned &&
-         type.bits == 8 && channel < colours;
+  return GivesFloats(texture) && type.kind == Channel::kUnsigned && type.bits == 8 &&
+         channel < colours;
 }
 
 uint32_t SrgbOf(uint32_t stored) { return stored == 255 ? kSrgbOne : kSrgbValues[stored]; }
@@ -143,31 +144,42 @@ float SumOfFloats(const TexelSum& sum, size_t channel) {
   return Rounded(total, unit - 8, kMantissa, -149, kLeast);
 }
 
-// Mantissas of 11 bits, in the same way.
+// The texels of a slice times their weights, in units of 2^-32: mantissas of 11 bits are aligned to
+// the largest exponent, and 4 bits behind theirs stay.
+int64_t SumOfHalvesIn(const TexelSum& sum, int slice, size_t channel) {
+  constexpr int kMantissa = 11;
+  constexpr int kGuard = 4;
+  constexpr int kUnit = -24;
+  const auto is_in = [&](size_t i) {
+    return sum.slices[i] == slice && sum.weights[i] != 0 && sum.texels[i][channel] != 0;
+  };
+  int unit = kUnit;
+  for (size_t i = 0; i < sum.count; ++i) {
+    if (!is_in(i)) continue;
+    unit = std::max(unit, std::ilogb(sum.texels[i][channel]) - (kMantissa - 1) - kGuard);
+  }
+  int64_t total = 0;
+  for (size_t i = 0; i < sum.count; ++i) {
+    if (!is_in(i)) continue;
+    total += static_cast<int64_t>(std::ldexp(sum.texels[i][channel], -unit)) * sum.weights[i];
+  }
+  return total * (int64_t{1} << (unit - kUnit));
+}
+
+// Slice by slice. Of 4,096 sums of two slices three differ from those of an H200, in the last bit.
 float SumOfHalves(const TexelSum& sum, size_t channel) {
   constexpr int kUnit = -24;
   constexpr int kMantissa = 11;
-  constexpr int kGuard = 4;
-  constexpr int kLeast = -14;
-  int largest = kLeast;
   float others = 0;
   for (size_t i = 0; i < sum.count; ++i) {
     const float value = static_cast<float>(sum.texels[i][channel]);
-    if (sum.weights[i] == 0 || value == 0) continue;
-    if (std::isfinite(value)) {
-      largest = std::max(largest, std::ilogb(value));
-    } else {
-      others += value;
-    }
+    if (sum.weights[i] != 0 && !std::isfinite(value)) others += value;
   }
   if (std::isnan(others)) return BitCast<float>(uint32_t{0x7fffffff});
   if (others != 0) return others;
-  const int unit = std::max(largest - (kMantissa - 1) - kGuard, kUnit);
   int64_t total = 0;
-  for (size_t i = 0; i < sum.count; ++i) {
-    total += static_cast<int64_t>(std::ldexp(sum.texels[i][channel], -unit)) * sum.weights[i];
-  }
-  return Rounded(total, unit - 8, kMantissa, kUnit, kUnit);
+  for (int slice = 0; slice < sum.slice; ++slice) total += SumOfHalvesIn(sum, slice, channel);
+  return Rounded(total, kUnit - 8, kMantissa, kUnit, kUnit);
 }
 
 // Places as for a half, of which 8 bits count behind the largest exponent. Values of the same eight

@@ -25,13 +25,15 @@ TexelWords BorderWordsOf(const Texture& texture);
 TexelUnits UnitsOf(const Texture& texture, const char* element);
 TexelUnits BorderUnitsOf(const Texture& texture);
 
-// Up to 16 texels, in units, and how much of each there is.
+// Up to 16 texels, in units, how much of each there is, and in which of the slices it lies.
 struct TexelSum {
   static constexpr int kWhole = 256;  // what all weights are together
 
   std::array<TexelUnits, 16> texels;
   std::array<int, 16> weights;
+  std::array<int, 16> slices;
   size_t count = 0;
+  int slice = 0;  // of the texels that are added now
 };
 // The values of their sum.
 TexelWords ValuesOf(const Texture& texture, const TexelSum& sum);

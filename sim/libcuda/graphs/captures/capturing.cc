@@ -175,7 +175,7 @@ Captured CaptureRecord(const CallSite& site, DriverState& driver, Context& conte
 Captured CaptureWait(const CallSite& site, DriverState& driver, Context& context, CUstream given,
                      CUevent event, bool external) {
   if (!driver.captures.MayMatter()) return std::nullopt;
-  if (external && FindEvent(site, driver, event).has_value()) {
+  if (external && driver.streams.events.Find(ToNumber(event)).has_value()) {
     return CaptureWork(site, driver, context, given, nullptr, [&](std::optional<GraphWork>* work) {
       *work = WaitWork{event};
       return CUDA_SUCCESS;
