@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   }
   // For our CUDA runtime (calls_refused.cc) and our NVML (nvml_view.cc), which look for them by
   // name.
-  std::cout << "    twinmmuCaller;\n    twinmmuDeviceInUse;\n    twinmmuWarn;\n  local: *;\n};\n";
+  std::cout << "    twinmmuCaller;\n    twinmmuContext;\n    twinmmuDeviceInUse;\n    "
+               "twinmmuWarn;\n  local: *;\n};\n";
   return 0;
 }

@@ -13,6 +13,8 @@ ReportedPlace* NobodyReads() {
   return &place;
 }
 
+cudaError_t NobodyTells(CUcontext* /*current*/) { return cudaErrorNotReady; }
+
 template <typename Function>
 void Find(void* library, const char* symbol, Function** function) {
   void* const found = library != nullptr ? dlsym(library, symbol) : nullptr;
@@ -40,6 +42,9 @@ bool FindDriver(DriverFunctions& table) {
   } else {
     table.twinmmuCaller = NobodyReads;
   }
+  const bool tells = library != nullptr && dlsym(library, "twinmmuContext") != nullptr;
+  table.twinmmuContext = NobodyTells;
+  if (tells) Find(library, "twinmmuContext", &table.twinmmuContext);
   return library != nullptr;
 }
 

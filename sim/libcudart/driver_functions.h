@@ -47,10 +47,12 @@ struct DriverLaunchConfig {
 };
 
 // For the report of the simulated driver: from where the program called, and an address inside the
-// function that it called; null while nothing is called.
+// function that it called; null while nothing is called. `is_tried`: the report leaves it out that
+// the current context is destroyed.
 struct ReportedPlace {
   const void* caller;
   const void* function;
+  bool is_tried = false;
 };
 
 // A function that the driver lacks gives cudaErrorCallRequiresNewerDriver.
@@ -68,6 +70,10 @@ struct DriverFunctions {
   // each thread, from where the program called.
   void (*twinmmuWarn)(const char* words);
   ReportedPlace* (*twinmmuCaller)();
+  // The current context, and what is wrong with it: DeviceUninitialized if there is none,
+  // ContextIsDestroyed, or what a fault left. Reports nothing. NotReady: cuCtxGetCurrent and
+  // cuCtxGetApiVersion have to be asked, as always of another driver.
+  cudaError_t (*twinmmuContext)(CUcontext* current);
   bool is_simulated;
 };
 

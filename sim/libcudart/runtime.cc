@@ -1,6 +1,7 @@
 #include "sim/libcudart/runtime.h"
 
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "sim/libcudart/registered_code.h"
@@ -153,9 +154,21 @@ cudaError_t BindContext() {
   return alive;
 }
 
+cudaError_t EnterOther(cudaError_t state, CUcontext current) {
+  if (state == cudaErrorNotReady) {
+    const cudaError_t error = driver.cuCtxGetCurrent(&current);
+    if (error != cudaSuccess) return error;
+  }
+  if (current == nullptr) return BindContext();
+  if (current != thread_state.primary) return CheckAlive();
+  return state == cudaErrorContextIsDestroyed ? state : cudaSuccess;
+}
+
 cudaError_t CheckContext() {
+  CUcontext current = nullptr;
   unsigned int version = 0;
-  const cudaError_t error = driver.cuCtxGetApiVersion(nullptr, &version);
+  cudaError_t error = driver.twinmmuContext(&current);
+  if (error == cudaErrorNotReady) error = driver.cuCtxGetApiVersion(nullptr, &version);
   if (error != cudaErrorContextIsDestroyed) return error;
   return HasNewPrimary() ? cudaSuccess : cudaErrorDeviceUninitialized;
 }
@@ -163,6 +176,28 @@ cudaError_t CheckContext() {
 cudaError_t CheckAlive() {
   const cudaError_t error = CheckContext();
   return error == cudaErrorDeviceUninitialized ? error : cudaSuccess;
+}
+
+cudaError_t Reported(cudaError_t error) {
+  CUcontext current = nullptr;
+  if (error == cudaErrorDeviceUninitialized &&
+      driver.twinmmuContext(&current) == cudaErrorContextIsDestroyed) {
+    unsigned int version = 0;
+    driver.cuCtxGetApiVersion(nullptr, &version);
+  }
+  return error;
+}
+
+cudaError_t Tried(cudaError_t error) {
+  if (error != cudaErrorContextIsDestroyed) return Reported(error);
+  if (thread_state.reported != nullptr) thread_state.reported->is_tried = true;
+  return cudaSuccess;
+}
+
+bool TriesAgain() {
+  ReportedPlace* const reported = thread_state.reported;
+  const bool was_quiet = reported != nullptr && std::exchange(reported->is_tried, false);
+  return HasNewPrimary() || was_quiet;
 }
 
 cudaError_t CurrentDevice(int* device) {
@@ -186,7 +221,7 @@ cudaError_t CheckPrimary() {
     if (DeviceOfPrimary(state, current) >= 0) return cudaSuccess;
   }
   error = CheckAlive();
-  if (error != cudaSuccess) return error;
+  if (error != cudaSuccess) return Reported(error);
   // The program may have made it before the runtime did.
   int device = 0;
   unsigned int flags = 0;
@@ -208,12 +243,16 @@ bool HasNewPrimary() {
     State& state = GetState();
     const std::lock_guard<std::mutex> lock(state.mutex);
     const int device = DeviceOfPrimary(state, current);
-    if (device < 0 || !state.primaries[static_cast<size_t>(device)].alive) return false;
-    unsigned int flags = 0;
-    int active = 0;
-    const cudaError_t told = driver.cuDevicePrimaryCtxGetState(device, &flags, &active);
-    if (told != cudaSuccess || active != 0) return false;
-    NoteReset(state, device);
+    if (device < 0) return false;
+    if (thread_state.generation == context_generation.load(std::memory_order_acquire)) {
+      if (!state.primaries[static_cast<size_t>(device)].alive) return false;
+      unsigned int flags = 0;
+      int active = 0;
+      const cudaError_t told = driver.cuDevicePrimaryCtxGetState(device, &flags, &active);
+      if (told != cudaSuccess || active != 0) return false;
+      NoteReset(state, device);
+    }
+    // Else another thread may have seen the same since this one had a context.
   }
   return BindContext() == cudaSuccess;
 }

@@ -81,22 +81,33 @@ inline cudaError_t ContextOr(cudaError_t error) {
 // DeviceUninitialized counts before anything else that is wrong. Source: the genuine runtime 13.0
 // on an H200.
 cudaError_t CheckAlive();
+// The rest of EnterContext: with what twinmmuContext told.
+cudaError_t EnterOther(cudaError_t state, CUcontext current);
 // Before a call that needs a context. One that the program made current by the driver is as good.
+// ContextIsDestroyed: the primary one is, by the driver; see HasNewPrimary.
 inline cudaError_t EnterContext() {
   if (__builtin_expect(
           thread_state.generation != context_generation.load(std::memory_order_acquire), 0)) {
-    return BindContext();
+    const cudaError_t error = BindContext();
+    if (error != cudaSuccess) return error;
   }
   CUcontext current = nullptr;
-  const cudaError_t error = driver.cuCtxGetCurrent(&current);
-  if (error != cudaSuccess) return error;
-  if (current == nullptr) return BindContext();
-  return __builtin_expect(current == thread_state.primary, 1) ? cudaSuccess : CheckAlive();
+  const cudaError_t state = driver.twinmmuContext(&current);
+  const bool is_usable = state == cudaSuccess && current != nullptr;
+  return __builtin_expect(is_usable, 1) ? cudaSuccess : EnterOther(state, current);
 }
+// `error`, after the report has it, if it is that the current context is destroyed.
+cudaError_t Reported(cudaError_t error);
+// What EnterContext gave other than success, for a call that is tried in a primary context that is
+// destroyed, too: without a word in the report, before TriesAgain.
+cudaError_t Tried(cudaError_t error);
 
-// Whether the program reset the current context by the driver, though it is the primary one that the
-// runtime made: the thread has a new one then.
+// Whether the program reset the current context by the driver, though it is the primary one that
+// the runtime made: the thread has a new one then.
 bool HasNewPrimary();
+// After a call that gave ContextIsDestroyed: whether it is to be made again, in another context, or
+// for the report, which left it out.
+bool TriesAgain();
 // The last error of the thread is what a call returned other than success.
 inline cudaError_t Record(cudaError_t error) {
   if (__builtin_expect(error != cudaSuccess, 0)) thread_state.last_error = error;
@@ -158,13 +169,13 @@ TWINMMU_INLINE cudaError_t Anywhere(const Body& body) {
   }
 }
 
-// What body() gives in the context that was entered, or in the one that takes its place. Source: the
-// genuine runtime 13.0 on an H200.
+// What body() gives in the context that was entered, or in the one that takes its place. Source:
+// the genuine runtime 13.0 on an H200.
 template <typename Body>
 TWINMMU_INLINE cudaError_t InEnteredContext(const Body& body) {
   while (true) {
     const cudaError_t error = body();
-    if (__builtin_expect(error != cudaErrorContextIsDestroyed, 1) || !HasNewPrimary()) return error;
+    if (__builtin_expect(error != cudaErrorContextIsDestroyed, 1) || !TriesAgain()) return error;
   }
 }
 
@@ -173,7 +184,8 @@ template <typename Body>
 TWINMMU_INLINE cudaError_t InContext(const Body& body) {
   const Caller caller = TWINMMU_CALLER;
   try {
-    const cudaError_t error = EnterContext();
+    cudaError_t error = EnterContext();
+    if (__builtin_expect(error != cudaSuccess, 0)) error = Tried(error);
     return Record(error == cudaSuccess ? InEnteredContext(body) : error);
   } catch (const std::bad_alloc&) {
     return Record(cudaErrorMemoryAllocation);
@@ -186,7 +198,8 @@ TWINMMU_INLINE cudaError_t InAnyContext(const Body& body) {
   const Caller caller = TWINMMU_CALLER;
   try {
     const cudaError_t error = EnterContext();
-    const bool goes_on = error == cudaSuccess || error == cudaErrorDeviceUninitialized;
+    const bool goes_on = error == cudaSuccess || error == cudaErrorContextIsDestroyed ||
+                         error == cudaErrorDeviceUninitialized;
     return Record(goes_on ? body() : error);
   } catch (const std::bad_alloc&) {
     return Record(cudaErrorMemoryAllocation);

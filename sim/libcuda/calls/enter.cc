@@ -136,6 +136,9 @@ DriverCode CurrentContext(const CallSite& site, Context** context) {
   // What is made in a green context belongs to the primary one.
   *context = ABSL_PREDICT_TRUE(current->whole == nullptr) ? current : current->whole;
   if (ABSL_PREDICT_TRUE(IsUsable(current))) return DriverCode::kSuccess;
+  if (runtime_call.is_tried && runtime_call.caller != nullptr) {
+    return DriverCode::kContextIsDestroyed;
+  }
   return Misused(site, DiagnosticKind::kUseOfDeadContext, DriverCode::kContextIsDestroyed);
 }
 

@@ -14,10 +14,13 @@
 namespace twinmmu::libcuda {
 
 // While our CUDA runtime calls the driver in a thread: from where the program called it, and an
-// address inside the function that was called; else null. The runtime sets both.
+// address inside the function that was called; else null. `is_tried`: the runtime may do it again
+// in another context, and the report does not have it that the current one is destroyed. The
+// runtime sets all of them.
 struct RuntimeCall {
   const void* caller;
   const void* function;
+  bool is_tried = false;
 };
 // Read without a call even in a shared library.
 extern thread_local RuntimeCall runtime_call __attribute__((tls_model("initial-exec")));

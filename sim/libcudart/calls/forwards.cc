@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "sim/libcudart/runtime.h"
+#include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu::cudart {
 
@@ -121,7 +122,10 @@ struct Before<&cudaMemPoolSetAccess> {
                                    size_t count) {
     if (pool == nullptr || list != nullptr || count != 0) return std::nullopt;
     return Anywhere([&]() -> cudaError_t {
-      const cudaError_t error = driver.cuMemPoolSetAccess(pool, list, count);
+      // The driver wants a list, though it reads nothing of it.
+      const cuda_abi::CUmemAccessDesc unread = {};
+      const auto* const same = reinterpret_cast<const cudaMemAccessDesc*>(&unread);
+      const cudaError_t error = driver.cuMemPoolSetAccess(pool, same, count);
       return error == cudaErrorInvalidValue ? cudaSuccess : error;
     });
   }

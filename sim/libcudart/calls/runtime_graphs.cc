@@ -83,7 +83,6 @@ extern "C" cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t
 extern "C" cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                         const cudaMemsetParams* parameters) {
   if (parameters == nullptr) return Record(cudaErrorInvalidValue);
-  if (parameters == nullptr) return Record(cudaErrorInvalidValue);
   return WithContext([&](CUcontext context) {
     return driver.cuGraphExecMemsetNodeSetParams(exec, node, parameters, context);
   });

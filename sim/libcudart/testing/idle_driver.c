@@ -24,6 +24,8 @@ int cuCtxGetCurrent(void** context) {
   return 0;
 }
 
+int twinmmuContext(void** context) { return cuCtxGetCurrent(context); }
+
 int cuMemAlloc_v2(void** address, size_t size) {
   static char memory[4096];
   *address = memory;

@@ -1,5 +1,6 @@
 // The current device of each thread, its context, and what is told of it.
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -132,6 +133,38 @@ TEST_F(RuntimeDevices, GetANewContextAfterAResetByTheDriver) {
   EXPECT_EQ(cudaMemset(memory, 1, 64), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   EXPECT_EQ(cudaFree(memory), cudaSuccess);
+}
+
+// Whichever thread notices first, none is told of it.
+TEST_F(RuntimeDevices, GetANewContextInThreadsThatNoticeAResetTogether) {
+  constexpr int kRounds = 1000;
+  std::atomic<int> ready{0};
+  std::atomic<int> round{0};
+  std::atomic<int> failures{0};
+  const auto use = [&] { failures += cudaStreamQuery(nullptr) == cudaSuccess ? 0 : 1; };
+  const auto wait_for = [](const std::atomic<int>& number, int wanted) {
+    // Without a pause at first, so that both threads go on at once.
+    for (int looks = 0; number < wanted; ++looks) {
+      if (looks > 10'000) std::this_thread::yield();
+    }
+  };
+  std::thread other([&] {
+    for (int next = 1; next <= kRounds; ++next) {
+      use();
+      ready = next;
+      wait_for(round, next);
+      use();
+    }
+  });
+  for (int next = 1; next <= kRounds; ++next) {
+    use();
+    wait_for(ready, next);
+    EXPECT_EQ(cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
+    round = next;
+    use();
+  }
+  other.join();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST_F(RuntimeDevices, GetNoContextByAQuestionForSeveralAttributesOfARange) {

@@ -1,5 +1,6 @@
 #!/bin/bash
 # What the report of a run tells of the runtime. $1: the tool. $2: refused_program. $3: one_place_program.
+# $4: ended_contexts_program.
 set -u
 report=$TEST_TMPDIR/report
 # Its lines that match each pattern are one.
@@ -27,3 +28,12 @@ tells_once "needs a device, and the program sees none"
 # Each function by its name, if one place calls several.
 "$1" run -- "$3" 2>"$report" || exit 1
 tells_once "made by: cudaMalloc at" "made by: cudaMallocHost at"
+
+# Contexts that ended are told of where a call failed, not where the runtime found another one; what
+# the runtime asks by itself is not told of.
+"$1" run -- "$4" 2>"$report" || exit 1
+tells_once "^error: " "^error: kUseOfDeadContext" "called at: .*, by cudaMemGetInfo"
+# Where it finds none, the report has the call that failed.
+fail=cuDevicePrimaryCtxRetain
+"$1" run --fail=$fail:2:OUT_OF_MEMORY --fail=$fail:3:OUT_OF_MEMORY -- "$4" 2>"$report" && exit 1
+tells_once "^error: " "^error: kUseOfDeadContext, cuMemAlloc$" "called at: .*, by cudaMalloc$"
