@@ -7,8 +7,8 @@ All changes of the sample are compiled at once, each behind a switch that is rea
 runs (mutants.py), and the sources are as before when this ends. Of each test it is first seen which
 changes it reaches and how long it takes; then every change is tried on the tests that reach it, the
 quick ones first, until one fails. A test that takes longer than --seconds is left out. Prints a
-line for each survivor. The same count and seed give the same changes, by the same numbers: --only
-tries some of them again.
+line for each survivor. The same options, but for tests, give the same changes, by the same numbers:
+--only tries some of them again.
 """
 
 import argparse
@@ -251,6 +251,9 @@ def main():
     chosen = choose(options)
     count = sum(len(found) for _, found in chosen.values())
     print(f'{count} changes in {len(chosen)} files', flush=True)
+    missing = set(options.only) - {mutant.id for _, found in chosen.values() for mutant in found}
+    if missing:
+        sys.exit(f'mutate: there are no changes {sorted(missing)}')
     labels = tests_of(chosen, options)
     try:
         dropped = build(chosen, labels)
