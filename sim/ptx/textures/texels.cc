@@ -182,22 +182,28 @@ float SumOfHalves(const TexelSum& sum, size_t channel) {
   return Rounded(total, kUnit - 8, kMantissa, kUnit, kUnit);
 }
 
-// Places as for a half, of which 8 bits count behind the largest exponent. Values of the same eight
-// share the exponent of the largest.
-float SumOfSrgb(const TexelSum& sum, size_t channel) {
-  constexpr int kMantissa = 11;
-  constexpr int kUnit = -24;
+// As for halves, in the same units: 8 bits of a mantissa count. Values of the same eight share the
+// exponent of the largest.
+int64_t SumOfSrgbIn(const TexelSum& sum, int slice, size_t channel) {
+  const auto stored = [&](size_t i) { return static_cast<uint32_t>(sum.texels[i][channel]); };
   int unit = 0;
   for (size_t i = 0; i < sum.count; ++i) {
-    const auto stored = static_cast<uint32_t>(sum.texels[i][channel]);
-    const int exponent = 31 - __builtin_clz(SrgbOf(stored | 7));
-    if (sum.weights[i] != 0) unit = std::max(unit, exponent - 7);
+    if (sum.slices[i] != slice || sum.weights[i] == 0) continue;
+    unit = std::max(unit, 31 - __builtin_clz(SrgbOf(stored(i) | 7)) - 7);
   }
   int64_t total = 0;
   for (size_t i = 0; i < sum.count; ++i) {
-    const uint32_t value = SrgbOf(static_cast<uint32_t>(sum.texels[i][channel]));
-    total += int64_t{value >> unit << unit} * sum.weights[i];
+    if (sum.slices[i] != slice) continue;
+    total += int64_t{SrgbOf(stored(i)) >> unit << unit} * sum.weights[i];
   }
+  return total;
+}
+
+float SumOfSrgb(const TexelSum& sum, size_t channel) {
+  constexpr int kUnit = -24;  // 16 bits of a value, and 8 of its weight
+  constexpr int kMantissa = 11;
+  int64_t total = 0;
+  for (int slice = 0; slice < sum.slice; ++slice) total += SumOfSrgbIn(sum, slice, channel);
   return Rounded(total, kUnit, kMantissa, kUnit, kUnit);
 }
 
