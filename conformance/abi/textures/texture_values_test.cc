@@ -160,8 +160,8 @@ TEST_P(TextureValuesTest, FiltersAreThoseOfAnH200) {
   }
 }
 
-// Eight texels of two slices, and of two levels. Not of halves, of which the simulator rounds some
-// in another way.
+// Eight texels of two slices, and of two levels. Not of halves and sRGB, of which the simulator
+// rounds some in another way.
 class TextureSumsTest : public TextureValuesTest {};
 
 std::vector<Elements> AllButHalves() {
@@ -172,17 +172,22 @@ std::vector<Elements> AllButHalves() {
   return elements;
 }
 
+constexpr unsigned int kReadings[] = {0, CU_TRSF_READ_AS_INTEGER};
+
 TEST_P(TextureSumsTest, OfSlicesAreThoseOfAnH200) {
   constexpr size_t kSide = 8;
   const std::vector<uint8_t> bytes = RandomElements(GetParam(), kSide * kSide * kSide);
   const CUarray array =
       MakeFilled<uint8_t>(bytes, kSide, kSide, kSide,
                           static_cast<CUarray_format>(GetParam().format), GetParam().channels);
-  const CUtexObject texture =
-      MakeTexture(ResourceOf(array), Sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR));
-  ExpectRecorded(Name("slices"),
-                 HashOfReads("tex.3d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%t, {%f0, %f1, %f2, %f2}];",
-                             texture, kSide));
+  for (const unsigned int flags : kReadings) {
+    const CUtexObject texture = MakeTexture(
+        ResourceOf(array), Sampling(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_LINEAR, flags));
+    ExpectRecorded(
+        Name("slices flags " + std::to_string(flags)),
+        HashOfReads("tex.3d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%t, {%f0, %f1, %f2, %f2}];", texture,
+                    kSide));
+  }
 }
 
 TEST_P(TextureSumsTest, OfLevelsAreThoseOfAnH200) {
@@ -199,17 +204,19 @@ TEST_P(TextureSumsTest, OfLevelsAreThoseOfAnH200) {
     ASSERT_EQ(cuMipmappedArrayGetLevel(&array, mipmap, level), CUDA_SUCCESS);
     Write(array, bytes.data(), (bytes.size() / kSide) >> level, kSide >> level);
   }
-  uint64_t hash = HashOf(nullptr, 0);
-  for (const CUfilter_mode filter : {CU_TR_FILTER_MODE_POINT, CU_TR_FILTER_MODE_LINEAR}) {
-    CUDA_TEXTURE_DESC sampling =
-        Sampling(CU_TR_ADDRESS_MODE_CLAMP, filter, CU_TRSF_NORMALIZED_COORDINATES);
-    sampling.mipmapFilterMode = CU_TR_FILTER_MODE_LINEAR;
-    sampling.maxMipmapLevelClamp = 1;
-    const CUtexObject texture = MakeTexture(ResourceOf(mipmap), sampling);
-    hash ^= HashOfReads("tex.level.2d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%t, {%f0, %f1}], %f2;",
-                        texture, 1);
+  for (const unsigned int flags : kReadings) {
+    for (const CUfilter_mode filter : {CU_TR_FILTER_MODE_POINT, CU_TR_FILTER_MODE_LINEAR}) {
+      CUDA_TEXTURE_DESC sampling =
+          Sampling(CU_TR_ADDRESS_MODE_CLAMP, filter, flags | CU_TRSF_NORMALIZED_COORDINATES);
+      sampling.mipmapFilterMode = CU_TR_FILTER_MODE_LINEAR;
+      sampling.maxMipmapLevelClamp = 1;
+      ExpectRecorded(Name("levels flags " + std::to_string(flags) + " filter " +
+                          std::to_string(static_cast<int>(filter))),
+                     HashOfReads("tex.level.2d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%t, {%f0, %f1}], "
+                                 "%f2;",
+                                 MakeTexture(ResourceOf(mipmap), sampling), 1));
+    }
   }
-  ExpectRecorded(Name("levels"), hash);
   EXPECT_EQ(cuMipmappedArrayDestroy(mipmap), CUDA_SUCCESS);
 }
 
