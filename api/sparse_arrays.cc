@@ -7,15 +7,6 @@ namespace {
 constexpr int kFirstNormalised = 0xc0;
 constexpr int kLastNormalised = 0xcb;
 
-Bytes NormalisedSize(const ArrayDescriptor& descriptor) {
-  if (!IsNormalised(descriptor.format)) return Bytes(0);
-  const int number = static_cast<int>(descriptor.format);
-  const int index = number - kFirstNormalised;
-  const uint32_t channels = 1u << (index % 3);
-  const Bytes each(index / 3 % 2 == 0 ? 1 : 2);
-  return descriptor.channels == channels ? each * channels : Bytes(0);
-}
-
 }  // namespace
 
 Bytes ElementSize(const ArrayDescriptor& descriptor) {
@@ -34,13 +25,22 @@ Bytes ElementSize(const ArrayDescriptor& descriptor) {
     case ArrayFormat::kPacked:
       return Bytes(descriptor.channels == 4 ? 4 : 0);
   }
-  return NormalisedSize(descriptor);
+  if (!IsNormalised(descriptor.format)) return Bytes(0);
+  const auto [stored, channels] = NormalisedElementOf(descriptor.format);
+  return descriptor.channels == channels ? ElementSize({{}, stored, channels, 0}) : Bytes(0);
 }
 
 bool IsNormalised(ArrayFormat format) {
   const int number = static_cast<int>(format);
   return format == ArrayFormat::kPacked ||
          (number >= kFirstNormalised && number <= kLastNormalised);
+}
+
+NormalisedElement NormalisedElementOf(ArrayFormat format) {
+  constexpr ArrayFormat kStored[] = {ArrayFormat::kUint8, ArrayFormat::kUint16, ArrayFormat::kInt8,
+                                     ArrayFormat::kInt16};
+  const int index = static_cast<int>(format) - kFirstNormalised;
+  return {kStored[index / 3], 1u << (index % 3)};
 }
 
 }  // namespace twinmmu

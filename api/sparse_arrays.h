@@ -169,6 +169,12 @@ Bytes ElementSize(const ArrayDescriptor& descriptor);
 // Of those that stand for numbers from 0 or -1 to 1, and have one number of channels each:
 // UNORM_INT_101010_2, UNORM_INT8X1 to SNORM_INT16X4. Source: an H200 with driver 580.159.
 bool IsNormalised(ArrayFormat format);
+// Of one of these but kPacked: integers of what type it stores, and how many.
+struct NormalisedElement {
+  ArrayFormat stored = ArrayFormat::kUint8;
+  uint32_t channels = 1;
+};
+NormalisedElement NormalisedElementOf(ArrayFormat format);
 
 }  // namespace twinmmu
 

@@ -15,11 +15,14 @@ ReportedPlace* NobodyReads() {
 
 cudaError_t NobodyTells(CUcontext* /*current*/) { return cudaErrorNotReady; }
 
+// Null as `otherwise`: a driver without it says so when it is called.
 template <typename Function>
-void Find(void* library, const char* symbol, Function** function) {
+void Find(void* library, const char* symbol, Function** function, Function* otherwise = nullptr) {
+  if (otherwise == nullptr) {
+    otherwise = reinterpret_cast<Function*>(reinterpret_cast<void*>(&Missing));
+  }
   void* const found = library != nullptr ? dlsym(library, symbol) : nullptr;
-  *function = found != nullptr ? reinterpret_cast<Function*>(found)
-                               : reinterpret_cast<Function*>(reinterpret_cast<void*>(&Missing));
+  *function = found != nullptr ? reinterpret_cast<Function*>(found) : otherwise;
 }
 
 }  // namespace
@@ -36,15 +39,9 @@ bool FindDriver(DriverFunctions& table) {
 #define TWINMMU_CUDART_REFUSED(first, last, name)
 #include "third_party/cuda_abi/runtime_exports.inc"
   Find(library, "twinmmuWarn", &table.twinmmuWarn);
-  table.is_simulated = library != nullptr && dlsym(library, "twinmmuCaller") != nullptr;
-  if (table.is_simulated) {
-    Find(library, "twinmmuCaller", &table.twinmmuCaller);
-  } else {
-    table.twinmmuCaller = NobodyReads;
-  }
-  const bool tells = library != nullptr && dlsym(library, "twinmmuContext") != nullptr;
-  table.twinmmuContext = NobodyTells;
-  if (tells) Find(library, "twinmmuContext", &table.twinmmuContext);
+  Find(library, "twinmmuCaller", &table.twinmmuCaller, NobodyReads);
+  Find(library, "twinmmuContext", &table.twinmmuContext, NobodyTells);
+  table.is_simulated = table.twinmmuCaller != NobodyReads;
   return library != nullptr;
 }
 

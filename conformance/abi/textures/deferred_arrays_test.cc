@@ -16,6 +16,25 @@ constexpr size_t kSide = 512;
 constexpr size_t kSize = kSide * kSide * sizeof(uint32_t);
 constexpr int kUnmap = 2;
 
+CUDA_ARRAY3D_DESCRIPTOR ShapeOf(unsigned int flags) {
+  CUDA_ARRAY3D_DESCRIPTOR shape = {};
+  shape.Width = shape.Height = kSide;
+  shape.Format = CU_AD_FORMAT_UNSIGNED_INT32;
+  shape.NumChannels = 1;
+  shape.Flags = flags;
+  return shape;
+}
+
+CUmemGenericAllocationHandle MakeMemory(size_t size, bool of_tiles = true) {
+  CUmemAllocationProp properties = {};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.allocFlags.usage = of_tiles ? 1 : 0;  // CU_MEM_CREATE_USAGE_TILE_POOL
+  CUmemGenericAllocationHandle memory = 0;
+  EXPECT_EQ(cuMemCreate(&memory, size, &properties, 0), CUDA_SUCCESS);
+  return memory;
+}
+
 class DeferredArraysTest : public TextureTest {
  protected:
   CUarray MakeDeferred(size_t width = kSide, size_t height = kSide, size_t depth = 0,
@@ -27,15 +46,6 @@ class DeferredArraysTest : public TextureTest {
     EXPECT_EQ(cuArrayGetMemoryRequirements(&needed, array, 0), CUDA_SUCCESS);
     EXPECT_EQ(needed.alignment, kTile);
     return needed.size;
-  }
-  static CUmemGenericAllocationHandle MakeMemory(size_t size, bool of_tiles = true) {
-    CUmemAllocationProp properties = {};
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    properties.allocFlags.usage = of_tiles ? 1 : 0;  // CU_MEM_CREATE_USAGE_TILE_POOL
-    CUmemGenericAllocationHandle memory = 0;
-    EXPECT_EQ(cuMemCreate(&memory, size, &properties, 0), CUDA_SUCCESS);
-    return memory;
   }
   static MapInfo MapOf(CUarray array, CUmemGenericAllocationHandle memory, size_t offset = 0) {
     MapInfo info;
@@ -79,11 +89,7 @@ TEST_F(DeferredArraysTest, LevelsOfThemNeedNoneOfTheirOwn) {
 }
 
 TEST_F(DeferredArraysTest, AreNotSparseToo) {
-  CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  shape.Width = shape.Height = kSide;
-  shape.Format = CU_AD_FORMAT_UNSIGNED_INT32;
-  shape.NumChannels = 1;
-  shape.Flags = kDeferred | kSparse;
+  const CUDA_ARRAY3D_DESCRIPTOR shape = ShapeOf(kDeferred | kSparse);
   CUarray array = nullptr;
   EXPECT_EQ(cuArray3DCreate(&array, &shape), CUDA_ERROR_INVALID_VALUE);
 }
@@ -195,11 +201,7 @@ TEST_F(DeferredArraysTest, GiveTheirMemoryBackAtTheirEnd) {
   size_t total = 0;
   ASSERT_EQ(cuMemGetInfo(&before, &total), CUDA_SUCCESS);
   const CUmemGenericAllocationHandle memory = MakeMemory(kLarge);
-  CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  shape.Width = shape.Height = kSide;
-  shape.Format = CU_AD_FORMAT_UNSIGNED_INT32;
-  shape.NumChannels = 1;
-  shape.Flags = kDeferred;
+  const CUDA_ARRAY3D_DESCRIPTOR shape = ShapeOf(kDeferred);
   CUarray array = nullptr;
   ASSERT_EQ(cuArray3DCreate(&array, &shape), CUDA_SUCCESS);
   ASSERT_EQ(Map(MapOf(array, memory)), CUDA_SUCCESS);
@@ -226,11 +228,7 @@ class UnmappedArraysTest : public NewProcessTest {
     ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
     ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
-    CUDA_ARRAY3D_DESCRIPTOR shape = {};
-    shape.Width = shape.Height = kSide;
-    shape.Format = CU_AD_FORMAT_UNSIGNED_INT32;
-    shape.NumChannels = 1;
-    shape.Flags = kDeferred | CUDA_ARRAY3D_SURFACE_LDST;
+    const CUDA_ARRAY3D_DESCRIPTOR shape = ShapeOf(kDeferred | CUDA_ARRAY3D_SURFACE_LDST);
     ASSERT_EQ(cuArray3DCreate(&array_, &shape), CUDA_SUCCESS);
   }  // To the host. What comes of it may show at once, or when it is waited for.
   void Copy() {
@@ -259,13 +257,9 @@ TEST_F(UnmappedArraysTest, CopiesOfThemAreAFault) {
 TEST_F(UnmappedArraysTest, CopiesAfterAnUnmapAreAFault) {
   if (RanInNewProcess()) return;
   ASSERT_NO_FATAL_FAILURE(Begin());
-  CUmemAllocationProp properties = {};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  properties.allocFlags.usage = 1;  // CU_MEM_CREATE_USAGE_TILE_POOL
   MapInfo info;
   info.array = array_;
-  ASSERT_EQ(cuMemCreate(&info.memory, size_t{2} << 20, &properties, 0), CUDA_SUCCESS);
+  info.memory = MakeMemory(size_t{2} << 20);
   ASSERT_EQ(map_tiles(&info, 1, nullptr), CUDA_SUCCESS);
   Copy();
   ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);

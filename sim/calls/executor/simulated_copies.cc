@@ -418,8 +418,7 @@ absl::Status SimulatedCopies::Submit(const Asked& asked, const SimulatedStreams:
     }
     PlaceLayers(operation.written, &operation.read);
     PlaceLayers(operation.read, &operation.written);
-    const bool at_once = state_.IsBypassed() && WhyNoArray(operation) == nullptr;
-    if (asked.part == Part::kAll && at_once) {
+    if (asked.part == Part::kAll && state_.IsBypassed() && WhyNoArray(operation) == nullptr) {
       Fault fault;
       const bool done = Perform(asked, operation, 0, nullptr, &fault);
       return done ? absl::OkStatus() : RefuseFault(state_, fault);

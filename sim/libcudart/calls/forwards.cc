@@ -83,25 +83,6 @@ TWINMMU_NEEDS(cudaGraphExecEventWaitNodeSetEvent, 2)
 TWINMMU_NEEDS(cudaGraphExecHostNodeSetParams, 2)
 #undef TWINMMU_NEEDS
 
-// The log is asked for with a context.
-struct NeedsContext {
-  template <typename... Arguments>
-  TWINMMU_INLINE static Answer Say(const Arguments&... /*arguments*/) {
-    const cudaError_t error = InContext([] { return cudaSuccess; });
-    return error == cudaSuccess ? std::nullopt : Answer(error);
-  }
-};
-template <>
-struct Before<&cudaLogsCurrent> : NeedsContext {};
-template <>
-struct Before<&cudaLogsDumpToFile> : NeedsContext {};
-template <>
-struct Before<&cudaLogsDumpToMemory> : NeedsContext {};
-template <>
-struct Before<&cudaLogsRegisterCallback> : NeedsContext {};
-template <>
-struct Before<&cudaLogsUnregisterCallback> : NeedsContext {};
-
 // Devices that are none count before what is left out.
 template <>
 struct Before<&cudaDeviceCanAccessPeer> {
@@ -176,30 +157,6 @@ struct Before<&cudaGetTextureObjectResourceViewDesc> {
       cudaResourceViewDesc unread = {};
       return driver.cuTexObjectGetResourceViewDesc(&unread, object);
     });
-  }
-};
-
-// --- These need no context.
-
-template <>
-struct Before<&cudaGraphNodeGetEnabled> {
-  TWINMMU_INLINE static Answer Say(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                   unsigned int* is_enabled) {
-    return Anywhere([&] { return driver.cuGraphNodeGetEnabled(exec, node, is_enabled); });
-  }
-};
-template <>
-struct Before<&cudaGraphNodeSetEnabled> {
-  TWINMMU_INLINE static Answer Say(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                   unsigned int is_enabled) {
-    return Anywhere([&] { return driver.cuGraphNodeSetEnabled(exec, node, is_enabled); });
-  }
-};
-template <>
-struct Before<&cudaMipmappedArrayGetMemoryRequirements> {
-  TWINMMU_INLINE static Answer Say(void* requirements, cudaMipmappedArray_t mipmap, int device) {
-    return Anywhere(
-        [&] { return driver.cuMipmappedArrayGetMemoryRequirements(requirements, mipmap, device); });
   }
 };
 

@@ -10,15 +10,7 @@
 namespace twinmmu::ptx {
 namespace {
 
-// CUarray_format: UNORM_INT8X1. Of UNORM 8, UNORM 16, SNORM 8 and SNORM 16 there are three each.
-constexpr int kFirstNormalised = 0xc0;
-
 constexpr int kPackedBits = 10;
-
-Channel Normalised(int format) {
-  const int type = (format - kFirstNormalised) / 3;
-  return {type < 2 ? Channel::kUnsigned : Channel::kSigned, type % 2 == 0 ? 8 : 16, true};
-}
 
 template <typename T>
 uint32_t Read(const char* from) {
@@ -65,7 +57,9 @@ Channel ChannelOf(ArrayFormat format, size_t channel) {
     case ArrayFormat::kPacked:
       return {Channel::kUnsigned, channel < 3 ? kPackedBits : 2, true};
   }
-  return Normalised(static_cast<int>(format));
+  Channel normalised = ChannelOf(NormalisedElementOf(format).stored, channel);
+  normalised.normalised = true;
+  return normalised;
 }
 
 uint32_t StoredAt(ArrayFormat format, const char* element, size_t channel) {

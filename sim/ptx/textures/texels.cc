@@ -1,9 +1,11 @@
 #include "sim/ptx/textures/texels.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 
 #include "sim/ptx/operations/half.h"
 #include "sim/ptx/operations/lane_types.h"
@@ -144,32 +146,29 @@ float SumOfFloats(const TexelSum& sum, size_t channel) {
   return Rounded(total, unit - 8, kMantissa, -149, kLeast);
 }
 
-// The texels of a slice times their weights, in units of 2^-32: mantissas of 11 bits are aligned to
-// the largest exponent, and 4 bits behind theirs stay.
-int64_t SumOfHalvesIn(const TexelSum& sum, int slice, size_t channel) {
-  constexpr int kMantissa = 11;
-  constexpr int kGuard = 4;
-  constexpr int kUnit = -24;
-  const auto is_in = [&](size_t i) {
-    return sum.slices[i] == slice && sum.weights[i] != 0 && sum.texels[i][channel] != 0;
-  };
-  int unit = kUnit;
+// Slice by slice: values are cut off at the largest unit of the slice. The unit of a value is told
+// as a power of two.
+template <typename Value, typename Unit>
+int64_t SumOfSlices(const TexelSum& sum, const Value& value, const Unit& unit_of) {
+  std::array<int, std::tuple_size_v<decltype(sum.slices)>> units = {};
   for (size_t i = 0; i < sum.count; ++i) {
-    if (!is_in(i)) continue;
-    unit = std::max(unit, std::ilogb(sum.texels[i][channel]) - (kMantissa - 1) - kGuard);
+    int& unit = units[static_cast<size_t>(sum.slices[i])];
+    if (sum.weights[i] != 0) unit = std::max(unit, unit_of(i));
   }
   int64_t total = 0;
   for (size_t i = 0; i < sum.count; ++i) {
-    if (!is_in(i)) continue;
-    total += static_cast<int64_t>(std::ldexp(sum.texels[i][channel], -unit)) * sum.weights[i];
+    const int64_t unit = int64_t{1} << units[static_cast<size_t>(sum.slices[i])];
+    total += value(i) / unit * unit * sum.weights[i];
   }
-  return total * (int64_t{1} << (unit - kUnit));
+  return total;
 }
 
-// Slice by slice. Of 4,096 sums of two slices three differ from those of an H200, in the last bit.
+// Mantissas of 11 bits: 4 bits behind those of the largest stay. Of 4,096 sums of two slices three
+// differ from those of an H200, in the last bit.
 float SumOfHalves(const TexelSum& sum, size_t channel) {
   constexpr int kUnit = -24;
   constexpr int kMantissa = 11;
+  constexpr int kGuard = 4;
   float others = 0;
   for (size_t i = 0; i < sum.count; ++i) {
     const float value = static_cast<float>(sum.texels[i][channel]);
@@ -177,34 +176,24 @@ float SumOfHalves(const TexelSum& sum, size_t channel) {
   }
   if (std::isnan(others)) return BitCast<float>(uint32_t{0x7fffffff});
   if (others != 0) return others;
-  int64_t total = 0;
-  for (int slice = 0; slice < sum.slice; ++slice) total += SumOfHalvesIn(sum, slice, channel);
-  return Rounded(total, kUnit - 8, kMantissa, kUnit, kUnit);
+  const auto value = [&](size_t i) {
+    return static_cast<int64_t>(std::ldexp(sum.texels[i][channel], -kUnit));
+  };
+  const auto unit_of = [&](size_t i) {
+    const double half = sum.texels[i][channel];
+    return half == 0 ? 0 : std::ilogb(half) - (kMantissa - 1) - kGuard - kUnit;
+  };
+  return Rounded(SumOfSlices(sum, value, unit_of), kUnit - 8, kMantissa, kUnit, kUnit);
 }
 
-// As for halves, in the same units: 8 bits of a mantissa count. Values of the same eight share the
-// exponent of the largest.
-int64_t SumOfSrgbIn(const TexelSum& sum, int slice, size_t channel) {
-  const auto stored = [&](size_t i) { return static_cast<uint32_t>(sum.texels[i][channel]); };
-  int unit = 0;
-  for (size_t i = 0; i < sum.count; ++i) {
-    if (sum.slices[i] != slice || sum.weights[i] == 0) continue;
-    unit = std::max(unit, 31 - __builtin_clz(SrgbOf(stored(i) | 7)) - 7);
-  }
-  int64_t total = 0;
-  for (size_t i = 0; i < sum.count; ++i) {
-    if (sum.slices[i] != slice) continue;
-    total += int64_t{SrgbOf(stored(i)) >> unit << unit} * sum.weights[i];
-  }
-  return total;
-}
-
+// 8 bits of a mantissa count. Values of the same eight share the exponent of the largest.
 float SumOfSrgb(const TexelSum& sum, size_t channel) {
   constexpr int kUnit = -24;  // 16 bits of a value, and 8 of its weight
   constexpr int kMantissa = 11;
-  int64_t total = 0;
-  for (int slice = 0; slice < sum.slice; ++slice) total += SumOfSrgbIn(sum, slice, channel);
-  return Rounded(total, kUnit, kMantissa, kUnit, kUnit);
+  const auto stored = [&](size_t i) { return static_cast<uint32_t>(sum.texels[i][channel]); };
+  const auto value = [&](size_t i) { return int64_t{SrgbOf(stored(i))}; };
+  const auto unit_of = [&](size_t i) { return 31 - __builtin_clz(SrgbOf(stored(i) | 7)) - 7; };
+  return Rounded(SumOfSlices(sum, value, unit_of), kUnit, kMantissa, kUnit, kUnit);
 }
 
 int64_t SumOfUnits(const TexelSum& sum, size_t channel) {
