@@ -1,13 +1,11 @@
 #include "conformance/abi/arguments/answers.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <sstream>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "conformance/abi/arguments/argument_values.h"
+#include "conformance/abi/arguments/child_output.h"
 #include "conformance/abi/driver_under_test.h"
 
 namespace twinmmu::abi {
@@ -66,15 +65,6 @@ bool Changes(const std::string& symbol) {
                      [&](const char* word) { return symbol.find(word) != std::string::npos; });
 }
 
-std::string NameOf(CUresult result) {
-  const char* name = nullptr;
-  if (cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) return "UNKNOWN_CODE";
-  constexpr char kError[] = "CUDA_ERROR_";
-  const size_t known = std::strncmp(name, kError, std::strlen(kError)) == 0 ? std::strlen(kError)
-                                                                            : std::strlen("CUDA_");
-  return name + known;
-}
-
 struct CallOf {
   size_t row;
   uint32_t choice;
@@ -117,25 +107,15 @@ bool Make(const CallOf& call, Arguments& arguments, std::FILE* out, size_t numbe
   const CUresult result = Call(symbol, given);
   const std::string capture = arguments.EndCapture();
   alarm(0);
-  std::fprintf(out, "%zu %s(%s): %s%s\n", number, symbol, bits.c_str(), NameOf(result).c_str(),
-               capture.c_str());
+  std::fprintf(out, "%zu %s(%s): %s%s\n", number, symbol, bits.c_str(),
+               NameOfResult(result).c_str(), capture.c_str());
   std::fflush(out);
   return result != CUDA_SUCCESS || !Changes(symbol);
 }
 
 // Makes calls from `first` on in a process of their own, until that ends; gives what it has said.
 std::string RunFrom(CallState state, const std::vector<CallOf>& calls, size_t first) {
-  int ends[2];
-  if (pipe(ends) != 0) return "";
-  const pid_t child = fork();
-  if (child < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    return "";
-  }
-  if (child == 0) {
-    close(ends[0]);
-    std::FILE* const out = fdopen(ends[1], "w");
+  const ChildOutput output = OutputOfChild([&](std::FILE* out) {
     alarm(kSecondsToMakeAll);
     const auto arguments = std::make_unique<Arguments>(state);
     if (!arguments->are_whole()) _exit(1);
@@ -144,20 +124,8 @@ std::string RunFrom(CallState state, const std::vector<CallOf>& calls, size_t fi
     for (size_t i = first; i < calls.size(); ++i) {
       if (!Make(calls[i], *arguments, out, i)) break;
     }
-    std::fflush(out);
-    _exit(0);
-  }
-  close(ends[1]);
-  std::string said;
-  char piece[4096];
-  for (ssize_t size = 0; (size = read(ends[0], piece, sizeof(piece))) > 0;) {
-    said.append(piece, static_cast<size_t>(size));
-  }
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  const bool whole = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return whole ? said : said + "ended\n";
+  });
+  return output.is_whole ? output.text : output.text + "ended\n";
 }
 
 }  // namespace
