@@ -60,6 +60,7 @@ inline constexpr uint32_t kArraySurface = 0x02;
 inline constexpr uint32_t kArrayGather = 0x08;
 inline constexpr uint32_t kArraySparse = 0x40;
 inline constexpr uint32_t kArrayDeferred = 0x80;
+inline constexpr uint32_t kArrayVideo = 0x100;  // also for video engines
 
 // CUDA_ARRAY3D_DESCRIPTOR.
 struct ArrayDescriptor {

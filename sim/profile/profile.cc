@@ -321,6 +321,11 @@ bool Profile::Supports(DeviceAttribute capability, int device) const {
   return found != attributes.end() && found->second != 0;
 }
 
+bool Profile::HasHostNode(int node) const {
+  return std::any_of(host_nodes.begin(), host_nodes.end(),
+                     [=](const HostNodeProfile& known) { return known.node == node; });
+}
+
 bool Profile::HasVmm() const {
   for (int i = 0; i < device_count(); ++i) {
     if (Supports(DeviceAttribute::kVirtualMemoryManagementSupported, i)) return true;

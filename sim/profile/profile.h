@@ -198,6 +198,8 @@ struct Profile {
   absl::Status SetAliasPolicy(absl::string_view policy);
 
   int device_count() const { return static_cast<int>(devices.size()); }
+  bool HasDevice(int device) const { return device >= 0 && device < device_count(); }
+  bool HasHostNode(int node) const;
   // Whether `device`, which must exist, has this capability.
   bool Supports(DeviceAttribute capability, int device) const;
   // Whether any device has virtual memory management.

@@ -456,6 +456,13 @@ inline constexpr CUdevice_P2PAttribute
 using CUlaunchAttributeID = int;
 union CUlaunchAttributeValue {
   alignas(8) char pad[64];
+  struct {
+    void* base_ptr;
+    size_t num_bytes;
+    float hitRatio;
+    int hitProp;
+    int missProp;
+  } accessPolicyWindow;
   int cooperative;
   struct {
     unsigned int x, y, z;

@@ -94,6 +94,9 @@ struct CUDA_TEXTURE_DESC {
 using CUresourceViewFormat = int;
 inline constexpr CUresourceViewFormat CU_RES_VIEW_FORMAT_NONE = 0;
 inline constexpr CUresourceViewFormat CU_RES_VIEW_FORMAT_FLOAT_4X32 = 0x18;
+inline constexpr CUresourceViewFormat CU_RES_VIEW_FORMAT_UNSIGNED_BC1 = 0x19;
+inline constexpr CUresourceViewFormat CU_RES_VIEW_FORMAT_UNSIGNED_BC4 = 0x1c;
+inline constexpr CUresourceViewFormat CU_RES_VIEW_FORMAT_SIGNED_BC4 = 0x1d;
 
 struct CUDA_RESOURCE_VIEW_DESC {
   CUresourceViewFormat format;

@@ -290,6 +290,25 @@ TEST_F(ContextsTest, ThatMapHostMemoryGoOnToDoSo) {
   EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
 }
 
+TEST_F(ContextsTest, WhetherCoresAreDumpedIsAskedWhenTheyAreMade) {
+  constexpr unsigned int kDumps = 0x20;           // CU_CTX_COREDUMP_ENABLE
+  constexpr unsigned int kDumpsWhenAsked = 0x40;  // CU_CTX_USER_COREDUMP_ENABLE
+  for (const unsigned int made_with : {0U, kDumps, kDumpsWhenAsked}) {
+    CUcontext context = nullptr;
+    EXPECT_EQ(cuCtxCreate(&context, made_with, 0), CUDA_SUCCESS);
+    const unsigned int dumps = made_with == 0 ? 0 : kDumps;
+    unsigned int flags = 0;
+    EXPECT_EQ(cuCtxGetFlags(&flags), CUDA_SUCCESS);
+    EXPECT_EQ(flags, dumps);
+    for (const unsigned int changed : {0U, kDumps, kDumpsWhenAsked}) {
+      EXPECT_EQ(cuCtxSetFlags(changed | CU_CTX_SCHED_SPIN), CUDA_SUCCESS);
+      EXPECT_EQ(cuCtxGetFlags(&flags), CUDA_SUCCESS);
+      EXPECT_EQ(flags, dumps | unsigned{CU_CTX_SCHED_SPIN});
+    }
+    EXPECT_EQ(cuCtxDestroy(context), CUDA_SUCCESS);
+  }
+}
+
 TEST_F(ContextsTest, FlagsCanBeChanged) {
   const CUcontext context = Create();
   unsigned int flags = 0;

@@ -206,7 +206,15 @@ TEST_F(BatchCopiesTest, AttributesAreLookedAtBeforeAnyCopyIsMade) {
   CUdeviceptr from[] = {from_, from_};
   size_t sizes[] = {4, 0};
   size_t first[] = {0, 1};
-  for (const Attributes& wrong : {Attributes{0, {}, {}, 0}, {4, {}, {}, 0}, {1, {}, {}, 4}}) {
+  const auto nowhere = static_cast<CUmemLocationType>(5);
+  const CUmemLocation no_device = {CU_MEM_LOCATION_TYPE_DEVICE, 99};
+  for (const Attributes& wrong : {Attributes{0, {}, {}, 0},
+                                  {4, {}, {}, 0},
+                                  {1, {}, {}, 4},
+                                  {1, {nowhere, 0}, {}, 0},
+                                  {1, {}, {nowhere, 0}, 0},
+                                  {1, no_device, {}, 0},
+                                  {1, {}, no_device, 0}}) {
     Attributes attributes[] = {kInStreamOrder, wrong};
     size_t failed = 77;
     EXPECT_EQ(copy_batch_12(to, from, sizes, 2, attributes, first, 2, &failed, stream_),

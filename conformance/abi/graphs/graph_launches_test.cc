@@ -209,6 +209,24 @@ TEST_F(GraphLaunchesTest, ParametersTellWhyThereIsNoExecutableGraph) {
   EXPECT_EQ(params.result, 1);
 }
 
+// An empty node is none that it could launch.
+TEST_F(GraphLaunchesTest, ADeviceLaunchesNothingThatIsEmpty) {
+  constexpr uint64_t kDeviceLaunch = 4;
+  InstantiateParams params = {kDeviceLaunch, stream_, nullptr, 99};
+  CUgraphExec executable = nullptr;
+  EXPECT_EQ(instantiate(&executable, graph_, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(params.result, 1);
+  EXPECT_EQ(params.error_node, nullptr);
+  CUgraphNode child = nullptr;
+  EXPECT_EQ(cuGraphAddChildGraphNode(&child, graph_, nullptr, 0, MakeGraph()), CUDA_SUCCESS);
+  EXPECT_EQ(instantiate(&executable, graph_, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(params.result, 1);
+  AddEmpty();
+  EXPECT_EQ(instantiate(&executable, graph_, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(params.result, 3);
+  EXPECT_NE(params.error_node, nullptr);
+}
+
 TEST_F(GraphLaunchesTest, TheFirstFormInstantiatesWithoutFlags) {
   const Function<CUresult(CUgraphExec*, CUgraph, CUgraphNode*, char*, size_t)> instantiate_first(
       "cuGraphInstantiate_v2");

@@ -146,6 +146,65 @@ TEST_F(MemoryNodesTest, AccessIsGrantedToDevicesForReadingAndWriting) {
   EXPECT_EQ(add_alloc(&node, graph_, nullptr, 0, &params), CUDA_ERROR_INVALID_DEVICE);
 }
 
+// Whatever it is a number of, it must be that of a device.
+TEST_F(MemoryNodesTest, AccessIsGrantedToPlacesOfTheHostInName) {
+  const auto add = [&](int type, int id, int flags) {
+    CUmemAccessDesc grant = {{static_cast<CUmemLocationType>(type), id},
+                             static_cast<CUmemAccess_flags>(flags)};
+    AllocParams params;
+    params.grants = &grant;
+    params.grant_count = 1;
+    CUgraphNode node = nullptr;
+    return add_alloc(&node, graph_, nullptr, 0, &params);
+  };
+  for (const int type : {2, 3}) {  // CU_MEM_LOCATION_TYPE_HOST, ..._HOST_NUMA
+    EXPECT_EQ(add(type, 0, 3), CUDA_SUCCESS);
+    EXPECT_EQ(add(type, 0, 1), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(add(type, 0, 2), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(add(type, 99, 3), CUDA_ERROR_INVALID_DEVICE);
+  }
+  EXPECT_EQ(add(0, 0, 3), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add(4, 0, 3), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add(4, 99, 3), CUDA_ERROR_INVALID_DEVICE);
+}
+
+// As the driver says that it is.
+TEST_F(MemoryNodesTest, ManagedMemoryIsThatOfADevice) {
+  AllocParams params;
+  params.size = 64;
+  params.type = 2;  // CU_MEM_ALLOCATION_TYPE_MANAGED
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(add_alloc(&node, graph_, nullptr, 0, &params), CUDA_SUCCESS);
+  CUgraphExec executable = nullptr;
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph_, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphLaunch(executable, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream_), CUDA_SUCCESS);
+  unsigned int managed = 77;
+  EXPECT_EQ(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, params.address),
+            CUDA_SUCCESS);
+  EXPECT_EQ(managed, 0u);
+  EXPECT_EQ(cuMemFree(params.address), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+}
+
+TEST_F(MemoryNodesTest, MemoryOfNodesIsOnADevice) {
+  const auto add = [&](int of_type, int location, int handle_types) {
+    AllocParams params;
+    params.type = of_type;
+    params.handle_types = handle_types;
+    params.location.type = static_cast<CUmemLocationType>(location);
+    CUgraphNode node = nullptr;
+    return add_alloc(&node, graph_, nullptr, 0, &params);
+  };
+  EXPECT_EQ(add(1, 2, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(add(1, 2, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add(1, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add(1, 1, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add(2, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(add(2, 0, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add(2, 1, 1), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(MemoryNodesTest, OnlyWhatNodesAllocateIsFreedByNodesAndOncePerGraph) {
   const Allocated added = AddAlloc(4096);
   CUdeviceptr of_stream = 0;

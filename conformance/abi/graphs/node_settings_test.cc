@@ -2,6 +2,8 @@
 // and what is not theirs.
 
 #include <cstring>
+#include <map>
+#include <vector>
 
 #include "conformance/abi/graphs/node_memory.h"
 
@@ -175,6 +177,43 @@ TEST_F(NodeSettingsGraphTest, OnlyNodesThatCallHaveFunctions) {
   EXPECT_EQ(set_call(node, &call), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(get_call(node, &call), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(set_call_of_executable(executable, node, &call), CUDA_ERROR_INVALID_VALUE);
+}
+
+// The bytes of an attribute are told, and none behind them.
+TEST_F(NodeSettingsGraphTest, AttributesAreAsLongAsTheyAre) {
+  const CUgraphNode node = AddKernel(add_, 1);
+  const std::map<int, std::vector<size_t>> left = {{1, {32}}, {2, {4}},         {4, {12}},
+                                                   {5, {4}},  {8, {4}},         {9, {2}},
+                                                   {10, {4}}, {13, {4, 7, 16}}, {14, {4}}};
+  for (const auto& [id, bytes] : left) {
+    NodeAttributeValue value;
+    std::memset(static_cast<void*>(&value), 0x55, sizeof(value));
+    EXPECT_EQ(get_node_attribute(node, id, &value), CUDA_SUCCESS) << id;
+    unsigned char told[64];
+    std::memcpy(told, &value, sizeof(told));
+    EXPECT_NE(told[bytes[0] - 1], 0x55) << id;
+    for (const size_t byte : bytes) EXPECT_EQ(told[byte], 0x55) << id << " " << byte;
+  }
+}
+
+TEST_F(NodeSettingsGraphTest, AttributesHaveValuesThatThereAre) {
+  const CUgraphNode node = AddKernel(add_, 1);
+  const auto set = [&](int id, int first, int third = 0) {
+    NodeAttributeValue value = {};
+    const int words[] = {first, 0, third};
+    std::memcpy(static_cast<void*>(&value), words, sizeof(words));
+    return set_node_attribute(node, id, &value);
+  };
+  EXPECT_EQ(set(5, 1000), CUDA_SUCCESS);  // how clusters are placed: any number
+  EXPECT_EQ(set(9, 0x0303), CUDA_SUCCESS);
+  EXPECT_EQ(set(9, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set(10, 1), CUDA_SUCCESS);
+  EXPECT_EQ(set(10, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set(13, 1), CUDA_SUCCESS);
+  EXPECT_EQ(set(13, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set(13, 0, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set(14, 100), CUDA_SUCCESS);
+  EXPECT_EQ(set(14, 101), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(NodeSettingsGraphTest, NumbersOfNodesAndFlagsAreAskedFor) {

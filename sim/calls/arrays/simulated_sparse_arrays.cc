@@ -1,5 +1,6 @@
 #include "sim/calls/arrays/simulated_sparse_arrays.h"
 
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -16,20 +17,31 @@
 namespace twinmmu {
 namespace {
 
-constexpr uint32_t kFlagsOfSparse = kArraySparse | kArrayLayered | kArrayGather;
+constexpr uint32_t kFlagsOfSparse = kArraySparse | kArrayLayered | kArrayGather | kArrayVideo;
 constexpr uint32_t kFlagsOfOthers =
-    kArrayLayered | kArrayGather | kArraySurface | kArrayCubemap | kArrayDeferred;
+    kArrayLayered | kArrayGather | kArraySurface | kArrayCubemap | kArrayDeferred | kArrayVideo;
 
-// What a driver makes that the simulator does not, if the array is such. The formats are
-// compressed, or of several planes.
+// How many channels blocks of a compressed format have; 0: it is none.
+uint32_t ChannelsOfBlocks(int format) {
+  constexpr int kFirst = 0x91;  // CU_AD_FORMAT_BC1_UNORM
+  constexpr uint32_t kChannels[] = {4, 4, 4, 4, 4, 4, 1, 1, 2, 2, 3, 3, 4, 4};
+  const int index = format - kFirst;
+  return index >= 0 && index < static_cast<int>(std::size(kChannels)) ? kChannels[index] : 0;
+}
+
+// Whether channels are of a format of video, such as CU_AD_FORMAT_NV12, most of several planes.
+bool AreOfVideo(int format, uint32_t channels) {
+  return format >= 0x9f && format <= 0xbf && (channels == 3 || channels == 4);
+}
+
+// What a driver makes, or does not support either, if the array is such.
 std::string UncoveredPart(const ArrayDescriptor& descriptor) {
-  constexpr uint32_t kVideo = 0x100;
   const int format = static_cast<int>(descriptor.format);
-  if ((descriptor.flags & kVideo) != 0) {
-    return "arrays of video engines (CUDA_ARRAY3D_VIDEO_ENCODE_DECODE)";
-  }
-  const bool uncovered = format >= 0x91 && format <= 0xcb && !IsNormalised(descriptor.format);
-  return uncovered ? absl::StrCat("arrays of format 0x", absl::Hex(format)) : "";
+  const uint32_t channels = descriptor.channels;
+  const bool of_blocks = channels != 0 && ChannelsOfBlocks(format) == channels;
+  const bool of_video = AreOfVideo(format, channels) && (descriptor.flags & kArrayVideo) != 0 &&
+                        (descriptor.extent.z == 0 || (descriptor.flags & kArrayLayered) != 0);
+  return of_blocks || of_video ? absl::StrCat("arrays of format 0x", absl::Hex(format)) : "";
 }
 
 }  // namespace

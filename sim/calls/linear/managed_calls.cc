@@ -90,8 +90,7 @@ bool ManagedCalls::CanPrefetchTo(const Location& location) const {
     case LocationType::kHostNumaCurrent:
       return true;
     case LocationType::kHostNuma:
-      return std::any_of(profile.host_nodes.begin(), profile.host_nodes.end(),
-                         [&](const HostNodeProfile& node) { return node.node == location.id; });
+      return profile.HasHostNode(location.id);
     default:
       return false;
   }

@@ -18,7 +18,16 @@ namespace {
 
 constexpr char kCreateCall[] = "cuMemPoolCreate";
 
+// An H200 with driver 580.159 makes pools of at most 2^45 bytes, and none of 2^46.
+constexpr Bytes kLargestPool(uint64_t{1} << 46);
+
+// Types are numbers without a sign.
+bool IsUpTo(LocationType last, const Location& location) {
+  return static_cast<uint32_t>(location.type) <= static_cast<uint32_t>(last);
+}
+
 // The host has no number.
+
 PoolPlace Normal(PoolPlace place) {
   const LocationType type = place.location.type;
   if (type == LocationType::kHost || type == LocationType::kInvalid) place.location.id = 0;
@@ -27,9 +36,7 @@ PoolPlace Normal(PoolPlace place) {
 
 bool IsOfHost(const Profile& profile, const Location& location) {
   if (location.type == LocationType::kHost) return true;
-  return location.type == LocationType::kHostNuma &&
-         std::any_of(profile.host_nodes.begin(), profile.host_nodes.end(),
-                     [&](const HostNodeProfile& node) { return node.node == location.id; });
+  return location.type == LocationType::kHostNuma && profile.HasHostNode(location.id);
 }
 
 }  // namespace
@@ -67,6 +74,10 @@ absl::Status PoolCalls::CheckProperties(const char* call, const PoolProperties& 
   if (properties.place.type != AllocationType::kPinned) {
     return InvalidValue(call, "pools are of pinned memory");
   }
+  if (properties.most >= kLargestPool) {
+    return Fail(DriverCode::kOutOfMemory, call, "there is no room for a pool of ",
+                properties.most.value(), " bytes");
+  }
   const HandleType all = HandleType::kPosixFileDescriptor | HandleType::kFabric;
   const bool of_cpu = location.type == LocationType::kHost;
   if ((properties.handle_types & (of_cpu ? HandleType::kNone : all)) != properties.handle_types) {
@@ -78,7 +89,7 @@ absl::Status PoolCalls::CheckProperties(const char* call, const PoolProperties& 
 // Managed memory may be anywhere, or nowhere in particular.
 absl::Status PoolCalls::CheckManaged(const char* call, const PoolProperties& properties) const {
   const Location& location = properties.place.location;
-  if (location.type > LocationType::kHostNumaCurrent) {
+  if (!IsUpTo(LocationType::kHostNumaCurrent, location)) {
     return Fail(DriverCode::kNotSupported, call, ToString(location), " has no pools");
   }
   const bool known =
@@ -86,8 +97,9 @@ absl::Status PoolCalls::CheckManaged(const char* call, const PoolProperties& pro
       (location.type == LocationType::kDevice ? state_.mmu.HasDevice(DeviceOrdinal(location.id))
                                               : IsOfHost(state_.mmu.profile, location));
   if (!known) return InvalidValue(call, ToString(location), " has no pools");
-  if (properties.handle_types != HandleType::kNone || properties.most != Bytes(0)) {
-    return InvalidValue(call, "pools of managed memory have neither handles nor a limit");
+  if (properties.handle_types != HandleType::kNone || properties.most != Bytes(0) ||
+      properties.usage != 0) {
+    return InvalidValue(call, "pools of managed memory have no handles, limit, or usage");
   }
   return absl::OkStatus();
 }
@@ -138,7 +150,7 @@ absl::StatusOr<uint64_t> PoolCalls::DefaultOf(const char* call, const PoolPlace&
   properties.place = Normal(asked);
   const auto known = defaults_.find(properties.place);
   if (known != defaults_.end()) return known->second;
-  if (asked.location.type > LocationType::kHostNuma) {
+  if (!IsUpTo(LocationType::kHostNuma, asked.location)) {
     return Fail(DriverCode::kNotSupported, call, ToString(asked.location), " has no pools");
   }
   const absl::Status valid = CheckProperties(call, properties);

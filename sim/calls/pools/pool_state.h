@@ -46,8 +46,8 @@ struct PoolPlace {
 struct PoolProperties {
   PoolPlace place;
   HandleType handle_types = HandleType::kNone;
-  Bytes most;  // the pool has no more; 0: as much as there is
-  uint16_t usage = 0;
+  Bytes most;          // the pool has no more; 0: as much as there is
+  uint16_t usage = 0;  // what it is to be used for
 };
 
 inline bool IsManaged(const PoolProperties& properties) {

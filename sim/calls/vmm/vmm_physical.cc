@@ -53,11 +53,6 @@ HandleType UnknownTypes(HandleType types) {
                                  ~static_cast<uint64_t>(kKnownHandleTypes));
 }
 
-bool HasNode(const Profile& profile, int node) {
-  return std::any_of(profile.host_nodes.begin(), profile.host_nodes.end(),
-                     [=](const HostNodeProfile& known) { return known.node == node; });
-}
-
 // Whether the driver knows of this attribute of the first device.
 bool Knows(const Profile& profile, DeviceAttribute attribute) {
   return profile.devices.empty() || profile.devices[0].attributes.count(attribute) != 0;
@@ -73,7 +68,7 @@ bool KnowsLocation(const Profile& profile, LocationType host) {
 // Whether memory can be created there; devices apart.
 bool IsHostMemory(const Profile& profile, const Location& location) {
   const bool exists = location.type == LocationType::kHostNuma
-                          ? HasNode(profile, location.id)
+                          ? profile.HasHostNode(location.id)
                           : location.type == LocationType::kHost && !profile.host_nodes.empty();
   return exists && KnowsLocation(profile, location.type);
 }

@@ -41,6 +41,15 @@ const char* WhatIsWrong(CUmemcpySrcAccessOrder order, unsigned int flags) {
                                                                     : "there are no such flags";
 }
 
+// Where memory may be is a hint, but not of a device or a kind of place that does not exist.
+bool IsHint(DriverState& driver, const cuda_abi::CUmemLocation& given) {
+  const Location location = FromAbi(given);
+  return location.type == LocationType::kDevice
+             ? driver.simulator->profile().HasDevice(location.id)
+             : location.type >= LocationType::kInvalid &&
+                   location.type <= LocationType::kHostNumaCurrent;
+}
+
 // Whether those before one that cannot be made are copied.
 enum class Before { kIsCopied, kIsNot };
 
@@ -88,7 +97,7 @@ struct Batch {
 };
 
 // Of a batch as a whole: none of it is done then.
-const char* WhatIsWrong(const Batch& batch) {
+const char* WhatIsWrong(DriverState& driver, const Batch& batch) {
   if (batch.count == 0 || batch.count > kMaxCopies) return "there is no such number of copies";
   if (batch.attribute_count == 0 || batch.attribute_count > batch.count) {
     return "there is no such number of attributes";
@@ -102,6 +111,9 @@ const char* WhatIsWrong(const Batch& batch) {
     const CUmemcpyAttributes& how = batch.attributes[i];
     const char* const wrong = WhatIsWrong(how.srcAccessOrder, how.flags);
     if (wrong != nullptr) return wrong;
+    if (!IsHint(driver, how.srcLocHint) || !IsHint(driver, how.dstLocHint)) {
+      return "there is no such place";
+    }
   }
   return nullptr;
 }
@@ -130,7 +142,7 @@ CUresult Copy(const CallSite& site, Legacy legacy, const Batch& batch, size_t* f
     if (there != DriverCode::kSuccess) return ToResult(there);
     Tell(fail_index, SIZE_MAX);
     if (fault != CUDA_SUCCESS) return fault;
-    const char* const wrong = WhatIsWrong(batch);
+    const char* const wrong = WhatIsWrong(driver, batch);
     if (wrong != nullptr) return ToResult(driver.simulator->boxes().Refuse(site.name(), wrong));
     size_t of = 0;  // the attributes of copy i
     return CopyBatch(site, driver, context, stream, batch.count, Before::kIsCopied, fail_index,

@@ -154,13 +154,12 @@ TWINMMU_OF_THREAD(cuMemFreeAsync_ptsz, cuMemFreeAsync, (CUdeviceptr ptr, CUstrea
 
 extern "C" CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   return Enter(TWINMMU_HERE, {pool, props}, [&](DriverState& driver) {
-    for (const unsigned char byte : props->reserved) {
-      if (byte != 0) return ToResult(DriverCode::kInvalidValue);
-    }
+    if (!AreZero(props->reserved)) return ToResult(DriverCode::kInvalidValue);
     PoolProperties properties;
     properties.place = PlaceOf(props->location, props->allocType);
     properties.handle_types = static_cast<HandleType>(props->handleTypes);
     properties.most = Bytes(props->maxSize);
+    properties.usage = props->usage;
     const absl::StatusOr<uint64_t> made = driver.simulator->pools().Create(properties);
     if (!made.ok()) return ToResult(made.status());
     driver.report.AddObject(ObjectKind::kPool, *made, Bytes(0), DeviceOf(properties.place));

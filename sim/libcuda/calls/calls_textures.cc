@@ -24,11 +24,6 @@ constexpr unsigned int kTextureFlags =
 
 constexpr CUresourceViewFormat kLastViewFormat = 0x22;
 
-template <typename Word, size_t size>
-bool AreZero(const Word (&words)[size]) {
-  return std::all_of(std::begin(words), std::end(words), [](Word word) { return word == 0; });
-}
-
 bool IsAddressMode(CUaddress_mode mode) {
   return mode >= CU_TR_ADDRESS_MODE_WRAP && mode <= CU_TR_ADDRESS_MODE_BORDER;
 }
@@ -142,14 +137,32 @@ TextureView FromAbi(const CUDA_RESOURCE_VIEW_DESC& from) {
   return view;
 }
 
-DriverCode CheckView(const CallSite& site, const CUDA_RESOURCE_VIEW_DESC& view) {
+// Whether elements of the array have the size of blocks of the format, in words of 32 bits.
+bool HoldsBlocks(DriverState& driver, const TextureResource& resource,
+                 CUresourceViewFormat format) {
+  absl::StatusOr<Array> array = resource.array;
+  if (resource.kind == TextureResource::kMipmappedArray) {
+    array = (*driver.simulator->sparse_arrays())->GetLevel(resource.mipmap, 0);
+  }
+  if (!array.ok()) return false;
+  const absl::StatusOr<ArrayDescriptor> shape = driver.simulator->DescriptorOf(*array);
+  const bool is_small = format == CU_RES_VIEW_FORMAT_UNSIGNED_BC1 ||
+                        format == CU_RES_VIEW_FORMAT_UNSIGNED_BC4 ||
+                        format == CU_RES_VIEW_FORMAT_SIGNED_BC4;
+  return shape.ok() && shape->format == ArrayFormat::kUint32 &&
+         shape->channels == (is_small ? 2 : 4);
+}
+
+DriverCode CheckView(const CallSite& site, DriverState& driver, const TextureResource& resource,
+                     const CUDA_RESOURCE_VIEW_DESC& view) {
   if (view.format <= CU_RES_VIEW_FORMAT_NONE || view.format > kLastViewFormat ||
       !AreZero(view.reserved)) {
     return DriverCode::kInvalidValue;
   }
-  return view.format <= CU_RES_VIEW_FORMAT_FLOAT_4X32
-             ? DriverCode::kSuccess
-             : NotSimulated(site, "views of compressed blocks");
+  if (view.format <= CU_RES_VIEW_FORMAT_FLOAT_4X32) return DriverCode::kSuccess;
+  return HoldsBlocks(driver, resource, view.format)
+             ? NotSimulated(site, "views of compressed blocks")
+             : DriverCode::kInvalidValue;
 }
 
 // What a driver tells otherwise than it was given. One row has no pitch, and a mode that does not
@@ -161,6 +174,11 @@ void Normalize(TextureRecord* made_of) {
   if (is_row) rows.pitchInBytes = 0;
   for (CUaddress_mode& mode : made_of->texture.addressMode) {
     if (!IsAddressMode(mode)) mode = CU_TR_ADDRESS_MODE_CLAMP;
+  }
+  CUDA_TEXTURE_DESC& texture = made_of->texture;
+  for (float* const level :
+       {&texture.mipmapLevelBias, &texture.minMipmapLevelClamp, &texture.maxMipmapLevelClamp}) {
+    *level += 0.0F;  // which makes 0 of -0
   }
 }
 
@@ -202,7 +220,7 @@ extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_D
         }
         std::optional<TextureView> part;
         if (view != nullptr && IsOfArray(*resource)) {
-          const DriverCode valid = CheckView(site, *view);
+          const DriverCode valid = CheckView(site, driver, *shown, *view);
           if (valid != DriverCode::kSuccess) return ToResult(valid);
           part = FromAbi(*view);
         }
@@ -211,7 +229,7 @@ extern "C" CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_D
         made_of.resource = *resource;
         made_of.texture = *texture;
         Normalize(&made_of);
-        if (view != nullptr) made_of.view = *view;
+        if (view != nullptr) made_of.view = part.has_value() ? *view : CUDA_RESOURCE_VIEW_DESC();
         Records<TextureRecord>::Prepared record(made_of);
         const absl::StatusOr<uint64_t> made =
             driver.simulator->textures().CreateTexture(context.device, *shown, *sampling, part);

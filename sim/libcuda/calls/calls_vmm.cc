@@ -76,7 +76,9 @@ extern "C" CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
 extern "C" CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size,
                                 const CUmemAllocationProp* prop, unsigned long long flags) {
   return Enter(TWINMMU_HERE, {handle, prop}, [&](DriverState& driver) {
-    if (prop->win32HandleMetaData != nullptr && !IsOfUnknownDevice(driver, *prop)) {
+    // Of the reserved bytes an H200 with driver 580.159 looks at the first.
+    const bool has_more = prop->win32HandleMetaData != nullptr || prop->allocFlags.reserved[0] != 0;
+    if (has_more && !IsOfUnknownDevice(driver, *prop)) {
       return ToResult(DriverCode::kInvalidValue);
     }
     const absl::StatusOr<AllocationHandle> made =

@@ -3,8 +3,10 @@
 #ifndef TWINMMU_SIM_LIBCUDA_CALLS_CONVERT_H_
 #define TWINMMU_SIM_LIBCUDA_CALLS_CONVERT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
 #include "absl/status/statusor.h"
@@ -14,6 +16,12 @@
 #include "third_party/cuda_abi/cuda_abi.h"
 
 namespace twinmmu::libcuda {
+
+// Of reserved words.
+template <typename Word, size_t size>
+bool AreZero(const Word (&words)[size]) {
+  return std::all_of(std::begin(words), std::end(words), [](Word word) { return word == 0; });
+}
 
 inline AddressRange RangeOf(cuda_abi::CUdeviceptr address, size_t size) {
   return {DeviceAddress(address), Bytes(size), Bytes(0)};

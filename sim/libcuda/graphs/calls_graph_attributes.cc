@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/libcuda/calls/launches.h"
 #include "sim/libcuda/graphs/graph_nodes.h"
 #include "sim/libcuda/graphs/graphs.h"
 
 namespace twinmmu::libcuda {
 namespace {
-
-constexpr CUlaunchAttributeID kPortableClusterSize = 13;
 
 // Those that a kernel node has, as an H100 with driver 580.159 knows them.
 bool IsKnown(CUlaunchAttributeID id) {
@@ -22,7 +21,7 @@ bool IsKnown(CUlaunchAttributeID id) {
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case kPortableClusterSize:
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       return true;
     default:
@@ -35,6 +34,46 @@ CUlaunchAttributeValue DefaultOf(CUlaunchAttributeID id) {
   // Domain 0 by default, 1 for remote memory.
   if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value.pad[1] = 1;
   return value;
+}
+
+// Gives the fields of the attribute; other bytes are left alone.
+void Tell(CUlaunchAttributeID id, const CUlaunchAttributeValue& known,
+          CUlaunchAttributeValue* value) {
+  switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      value->accessPolicyWindow = known.accessPolicyWindow;
+      break;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+      value->clusterDim = known.clusterDim;
+      break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      value->memSyncDomainMap = known.memSyncDomainMap;
+      break;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+      value->deviceUpdatableKernelNode.deviceUpdatable =
+          known.deviceUpdatableKernelNode.deviceUpdatable;
+      value->deviceUpdatableKernelNode.devNode = known.deviceUpdatableKernelNode.devNode;
+      break;
+    default:
+      value->memSyncDomain = known.memSyncDomain;  // a number in the same place
+      break;
+  }
+}
+
+// Whether a node can have it. How clusters are best placed may be any number, other than for a
+// launch. Source: an H200 with driver 580.159.
+bool IsValid(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+  switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      return true;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: {
+      const auto& asked = value.deviceUpdatableKernelNode;
+      const bool is_said = asked.deviceUpdatable == 0 || asked.deviceUpdatable == 1;
+      return is_said && asked.devNode == nullptr;  // the driver says which it is
+    }
+    default:
+      return IsValidOfLaunch(id, value);
+  }
 }
 
 // The driver keeps a priority within its range.
@@ -52,13 +91,15 @@ CUlaunchAttributeValue Kept(CUlaunchAttributeID id, const CUlaunchAttributeValue
 
 extern "C" CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeID id,
                                                   CUlaunchAttributeValue* value) {
-  return EnterWork<KernelWork>(
-      TWINMMU_HERE, node, {value}, [&](DriverState&, const KernelWork& work) {
-        if (!IsKnown(id)) return kInvalidValue;
-        const auto set = work.attributes.find(id);
-        *value = set == work.attributes.end() ? DefaultOf(id) : set->second;
-        return CUDA_SUCCESS;
-      });
+  return EnterWork<KernelWork>(TWINMMU_HERE, node, {value},
+                               [&](DriverState&, const KernelWork& work) {
+                                 if (!IsKnown(id)) return kInvalidValue;
+                                 const auto set = work.attributes.find(id);
+                                 const CUlaunchAttributeValue known =
+                                     set == work.attributes.end() ? DefaultOf(id) : set->second;
+                                 Tell(id, known, value);
+                                 return CUDA_SUCCESS;
+                               });
 }
 
 extern "C" CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID id,
@@ -66,7 +107,7 @@ extern "C" CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttr
   const CallSite site = TWINMMU_HERE;
   return EnterWork<KernelWork>(site, node, {value}, [&](DriverState& driver, KernelWork& work) {
     if (id == CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING) return CUDA_SUCCESS;
-    if (!IsKnown(id)) return kInvalidValue;
+    if (!IsKnown(id) || !IsValid(id, *value)) return kInvalidValue;
     const CUresult fault = FaultOf(site, driver);
     if (fault != CUDA_SUCCESS) return fault;
     LaunchAttributes changed = work.attributes;

@@ -43,14 +43,19 @@ bool AreValidFlags(uint64_t flags, bool may_upload) {
   return (flags & ~known) == 0 && (flags & kNotBoth) != kNotBoth;
 }
 
+// Whether there is nothing that a device could launch.
+bool IsEmpty(const Graph& graph) {
+  return std::all_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& entry) {
+    const auto* const child = std::get_if<ChildWork>(&entry.second.work);
+    return child != nullptr && IsEmpty(*child->graph);
+  });
+}
+
 // A node that cannot be launched by a device; 0: there is none.
 GraphId FindHostWork(const Graph& graph) {
   for (const auto& [id, node] : graph.nodes()) {
     const CUgraphNodeType type = TypeOf(node.work);
-    if (type >= CU_GRAPH_NODE_TYPE_HOST && type != CU_GRAPH_NODE_TYPE_GRAPH &&
-        type != CU_GRAPH_NODE_TYPE_EMPTY) {
-      return id;
-    }
+    if (type >= CU_GRAPH_NODE_TYPE_HOST && type != CU_GRAPH_NODE_TYPE_GRAPH) return id;
   }
   return 0;
 }
@@ -114,8 +119,10 @@ CUresult Instantiate(const CallSite& site, CUgraphExec* exec, CUgraph graph, uin
         if (fault != CUDA_SUCCESS) return fault;
         if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
           done->error_node = FindHostWork(found);
-          if (done->error_node != 0) {
-            done->result = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+          if (done->error_node != 0 || IsEmpty(found)) {
+            done->result = done->error_node != 0
+                               ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+                               : CUDA_GRAPH_INSTANTIATE_ERROR;
             return kInvalidValue;
           }
         }

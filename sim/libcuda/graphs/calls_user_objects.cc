@@ -20,7 +20,7 @@ extern "C" CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUho
 extern "C" CUresult cuUserObjectRetain(CUuserObject object, unsigned int count) {
   return EnterGraphs(TWINMMU_HERE, {}, [&](DriverState&, Graphs& graphs) {
     UserObject* const found = graphs.Find(object);
-    if (found == nullptr || count == 0) return kInvalidValue;
+    if (found == nullptr || count == 0 || count > INT_MAX) return kInvalidValue;
     found->references += count;
     return CUDA_SUCCESS;
   });

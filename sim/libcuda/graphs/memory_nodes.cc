@@ -18,47 +18,70 @@ namespace {
 // More descriptors than that are no list of grants, whatever lies there.
 constexpr size_t kMaxGrants = 4096;
 
-bool IsDevice(DriverState& driver, const CUmemLocation& location) {
-  const absl::StatusOr<int> count = driver.vmm.GetDeviceCount();
-  return FromAbi(location).type == LocationType::kDevice && count.ok() && location.id >= 0 &&
-         location.id < *count;
+bool AreHandleTypes(int types) {
+  constexpr auto kKnown = static_cast<int>(HandleType::kPosixFileDescriptor | HandleType::kFabric);
+  return (types & ~kKnown) == 0;
 }
 
-bool HasNothingReserved(const CUmemPoolProps& props) {
-  return std::all_of(std::begin(props.reserved), std::end(props.reserved),
-                     [](unsigned char byte) { return byte == 0; });
+// Access that is granted to other places than the device has no meaning.
+CUresult CheckGrants(DriverState& driver, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
+  if (params.accessDescCount == 0) return CUDA_SUCCESS;
+  if (params.accessDescs == nullptr || params.accessDescCount > kMaxGrants) return kInvalidValue;
+  for (size_t i = 0; i < params.accessDescCount; ++i) {
+    const CUmemAccessDesc& grant = params.accessDescs[i];
+    const Location location = FromAbi(grant.location);
+    if (!driver.simulator->profile().HasDevice(location.id))
+      return ToResult(DriverCode::kInvalidDevice);
+    const bool is_place =
+        location.type >= LocationType::kDevice && location.type <= LocationType::kHostNuma;
+    const auto access = static_cast<Access>(grant.flags);
+    if (is_place && access == Access::kReadWrite) continue;
+    return is_place && (access == Access::kNone || access == Access::kRead) ? kNotSupported
+                                                                            : kInvalidValue;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Where the memory of a node can be; managed memory is what a driver gives for that of a device.
+CUresult CheckPlace(DriverState& driver, const CUmemPoolProps& props) {
+  const Location location = FromAbi(props.location);
+  const bool is_managed = props.allocType == static_cast<int>(AllocationType::kManaged);
+  const bool is_known = is_managed ? props.handleTypes == 0 : AreHandleTypes(props.handleTypes);
+  switch (location.type) {
+    case LocationType::kDevice:
+      return driver.simulator->profile().HasDevice(location.id) ? CUDA_SUCCESS : kInvalidValue;
+    case LocationType::kHostNuma:
+      return is_known && driver.simulator->profile().HasHostNode(location.id) ? kNotSupported
+                                                                              : kInvalidValue;
+    case LocationType::kHost:
+      return props.handleTypes == 0 ? kNotSupported : kInvalidValue;
+    default:
+      return is_managed && is_known ? kNotSupported : kInvalidValue;
+  }
 }
 
 // In the order in which an H200 with driver 580.159 looks at them.
 CUresult Check(DriverState& driver, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   const CUmemPoolProps& props = params.poolProps;
-  if (!HasNothingReserved(props)) return kInvalidValue;
-  if (props.allocType != static_cast<int>(AllocationType::kPinned) &&
-      props.allocType != static_cast<int>(AllocationType::kManaged)) {
+  const bool is_managed = props.allocType == static_cast<int>(AllocationType::kManaged);
+  const bool is_pinned = props.allocType == static_cast<int>(AllocationType::kPinned);
+  if (!AreZero(props.reserved) || !(is_pinned || is_managed)) return kInvalidValue;
+  const CUresult placed = CheckPlace(driver, props);
+  if (placed != CUDA_SUCCESS) return placed;
+  if (props.handleTypes != 0 && (is_managed || !AreHandleTypes(props.handleTypes))) {
     return kInvalidValue;
   }
-  if (FromAbi(props.location).type == LocationType::kHost) {
-    return props.handleTypes != 0 ? kInvalidValue : kNotSupported;
-  }
-  if (!IsDevice(driver, props.location)) return kInvalidValue;
+  const CUresult granted = CheckGrants(driver, params);
+  if (granted != CUDA_SUCCESS) return granted;
   if (props.handleTypes != 0) return kNotSupported;
-  // An H100 takes them, as it does pools.
-  if (props.allocType == static_cast<int>(AllocationType::kManaged)) return kNotSupported;
-  if (params.bytesize == 0) return kInvalidValue;
-  if (params.accessDescCount == 0) return CUDA_SUCCESS;
-  if (params.accessDescs == nullptr || params.accessDescCount > kMaxGrants) return kInvalidValue;
-  for (size_t i = 0; i < params.accessDescCount; ++i) {
-    const CUmemAccessDesc& grant = params.accessDescs[i];
-    if (static_cast<Access>(grant.flags) != Access::kReadWrite) return kNotSupported;
-    if (!IsDevice(driver, grant.location)) return ToResult(DriverCode::kInvalidDevice);
-  }
-  return CUDA_SUCCESS;
+  return params.bytesize == 0 ? kInvalidValue : CUDA_SUCCESS;
 }
 
 uint64_t ReadersOf(const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   uint64_t readers = 0;
   for (size_t i = 0; i < params.accessDescCount; ++i) {
-    readers |= uint64_t{1} << params.accessDescs[i].location.id;
+    const Location location = FromAbi(params.accessDescs[i].location);
+    if (location.type == LocationType::kDevice) readers |= uint64_t{1} << location.id;
   }
   return readers;
 }

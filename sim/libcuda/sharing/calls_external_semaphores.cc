@@ -28,13 +28,15 @@ struct SemaphoreDescription {
     } win32;
   } handle;
   unsigned int flags;
+  unsigned int reserved[16];
 };
 static_assert(offsetof(SemaphoreDescription, handle) == 8 &&
               offsetof(SemaphoreDescription, flags) == 24);
 
 DriverCode WhyNotImported(const SemaphoreDescription& description) {
   const int type = description.type;
-  if (type < kOpaqueDescriptor || type > kLast || description.flags != 0) {
+  if (type < kOpaqueDescriptor || type > kLast || description.flags != 0 ||
+      !AreZero(description.reserved)) {
     return DriverCode::kInvalidValue;
   }
   if (type == kTimelineDescriptor && description.handle.descriptor < 0) {

@@ -176,7 +176,8 @@ TEST_F(RefusedPartsTest, NodesThatDevicesUpdate) {
 
 TEST_F(RefusedPartsTest, ViewsOfBlocks) {
   constexpr auto kBlocks = CUresourceViewFormat{0x19};
-  const CUDA_ARRAY3D_DESCRIPTOR descriptor = Pixels(ArrayFormat::kUint16, 0);
+  CUDA_ARRAY3D_DESCRIPTOR descriptor = Pixels(ArrayFormat::kUint32, 0);
+  descriptor.NumChannels = 2;  // 8 bytes, as a block
   CUDA_RESOURCE_DESC resource = {};
   resource.resType = CU_RESOURCE_TYPE_ARRAY;
   ASSERT_EQ(cuArray3DCreate_v2(&resource.res.array.hArray, &descriptor), CUDA_SUCCESS);

@@ -17,6 +17,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "sim/calls/linear/managed_calls.h"
 #include "sim/libcuda/calls/checkpoints/checkpoints.h"
+#include "sim/libcuda/calls/convert.h"
 #include "sim/libcuda/calls/enter.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "third_party/cuda_abi/checkpoint_abi.h"
@@ -46,11 +47,6 @@ CUresult EnterOwnProcess(const CallSite& site, int pid, const Body& body) {
     }
     return ToResult(body(*process.driver()));
   });
-}
-
-template <typename Word, size_t size>
-bool AreZero(const Word (&words)[size]) {
-  return std::all_of(std::begin(words), std::end(words), [](Word word) { return word == 0; });
 }
 
 DriverCode Change(CheckpointState from, CheckpointState to) {

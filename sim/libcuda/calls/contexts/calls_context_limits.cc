@@ -30,7 +30,8 @@ constexpr size_t kLargestBuffer = size_t{2} << 30;
 constexpr size_t kBufferStep = 256;
 constexpr size_t kSmallestHeap = 4 << 20;
 constexpr size_t kHeapStep = 64 << 10;
-constexpr size_t kFewestLaunches = 32;  // the most depends on the device: not modelled
+constexpr size_t kFewestLaunches = 32;
+constexpr size_t kMostLaunches = 599186;
 constexpr size_t kLargestFetch = 128;
 // The persisting part of the L2 cache is set aside in tenths, of which a new context has three.
 constexpr size_t kCacheParts = 10;
@@ -84,7 +85,7 @@ DriverCode CheckSet(DriverState& driver, const Context& context, CUlimit limit, 
       *value = std::min(Rounded(std::max(*value, kSmallestBuffer), kBufferStep), kLargestBuffer);
       return DriverCode::kSuccess;
     case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
-      *value = std::max(*value, kFewestLaunches);
+      *value = std::clamp(*value, kFewestLaunches, kMostLaunches);
       return DriverCode::kSuccess;
     case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
       return *value > kLargestFetch ? DriverCode::kInvalidValue : DriverCode::kSuccess;

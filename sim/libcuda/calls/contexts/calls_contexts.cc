@@ -27,6 +27,16 @@ bool AreValidFlags(unsigned int flags) {
   return (flags & ~CU_CTX_FLAGS_MASK) == 0 && (waiting & (waiting - 1)) == 0;
 }
 
+constexpr unsigned int kDumpsCores = 0x20;      // CU_CTX_COREDUMP_ENABLE
+constexpr unsigned int kDumpsWhenAsked = 0x40;  // CU_CTX_USER_COREDUMP_ENABLE
+constexpr unsigned int kOnlyWhenMade = CU_CTX_MAP_HOST | kDumpsCores | kDumpsWhenAsked;
+
+// What a context that was made with them tells: of dumps, that there are some. Source: an H200 with
+// driver 580.159.
+unsigned int Told(unsigned int flags) {
+  return (flags & kDumpsWhenAsked) == 0 ? flags : (flags & ~kDumpsWhenAsked) | kDumpsCores;
+}
+
 ObjectKind KindOf(const LinearAllocation& memory) {
   switch (memory.kind) {
     case LinearKind::kPinned:
@@ -125,7 +135,7 @@ CUresult Create(const CallSite& site, CUcontext* context, const ContextParams& p
     if (fault != cuda_abi::CUDA_SUCCESS) return static_cast<DriverCode>(fault);
     std::vector<StackedContext>& stack = ContextStack();
     stack.reserve(stack.size() + 1);
-    Context& made = driver.contexts.Create(DeviceOrdinal(dev), flags);
+    Context& made = driver.contexts.Create(DeviceOrdinal(dev), Told(flags));
     stack.push_back({made.handle(), &made});
     driver.report.AddObject(ObjectKind::kContext, ToNumber(made.handle()), Bytes(0), dev);
     *context = made.handle();
@@ -350,8 +360,8 @@ extern "C" CUresult cuCtxGetFlags(unsigned int* flags) {
 extern "C" CUresult cuCtxSetFlags(unsigned int flags) {
   return EnterInAnyContext(TWINMMU_HERE, {}, [&](DriverState&, Context& context) {
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
-    // Whether it maps host memory it was asked when it was made.
-    context.flags = (context.flags & CU_CTX_MAP_HOST) | (flags & ~CU_CTX_MAP_HOST);
+    // Whether it maps host memory, and dumps cores, it was asked when it was made.
+    context.flags = (context.flags & kOnlyWhenMade) | (flags & ~kOnlyWhenMade);
     return DriverCode::kSuccess;
   });
 }

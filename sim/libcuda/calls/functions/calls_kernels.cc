@@ -104,9 +104,11 @@ bool Ask(DriverState& driver, const LoadedKernel& kernel, int attribute, int* va
     case kNonPortableClusterSizeAllowed:
       *value = kernel.Get(KernelSetting::kLargeClusters) != 0;
       return true;
-    default:
+    case kCacheModeCa:
       *value = 0;
-      return attribute == kCacheModeCa;
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -106,8 +106,9 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
   });
 }
 
-// Those that change nothing here: whether there is such a value.
-bool IsValid(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+}  // namespace
+
+bool IsValidOfLaunch(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
   constexpr int kDomains = 4;
   const auto is_up_to = [](int most, int number) { return number >= 0 && number <= most; };
   switch (id) {
@@ -124,6 +125,8 @@ bool IsValid(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
       return true;
   }
 }
+
+namespace {
 
 // None: all of them are 0.
 std::optional<Dim3> ClusterIn(const CUlaunchAttributeValue& value) {
@@ -200,7 +203,7 @@ DriverCode ReadAttributes(const CallSite& site, DriverState& driver, Context& co
       case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
       case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
-        if (!IsValid(config.attrs[i].id, value)) return DriverCode::kInvalidValue;
+        if (!IsValidOfLaunch(config.attrs[i].id, value)) return DriverCode::kInvalidValue;
         break;
       case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
         read = read_event(value.programmaticEvent.event, value.programmaticEvent.flags,

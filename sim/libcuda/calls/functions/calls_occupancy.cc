@@ -251,10 +251,10 @@ CUresult EnterClusters(const CallSite& site, int* result, CUfunction function,
         *kernel, {config->gridDimX, config->gridDimY, config->gridDimZ}, form);
     if (!cluster.ok()) return ToResult(cluster.status());
     const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
-    if (threads == 0) return ToResult(DriverCode::kInvalidValue);
+    if (threads == 0 || threads > INT_MAX) return ToResult(DriverCode::kInvalidValue);
     body(driver, *kernel,
-         Clusters{HasClusters(*kernel, form), Product(*cluster),
-                  static_cast<int>(std::min<uint64_t>(threads, INT_MAX)), config->sharedMemBytes});
+         Clusters{HasClusters(*kernel, form), Product(*cluster), static_cast<int>(threads),
+                  config->sharedMemBytes});
     return CUDA_SUCCESS;
   });
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "sim/calls/arrays/texture_calls.h"
 #include "sim/libcuda/calls/references/references.h"
 
 namespace twinmmu::libcuda {
@@ -63,6 +64,21 @@ uint64_t SizeOf(CUarray_format format, unsigned int channels) {
   return IsNormalised(one.format) ? 0 : ElementSize(one).value();
 }
 
+// Whether so many bytes are more elements than there can be, of the format that it has now.
+bool HasTooMany(DriverState& driver, const ReferenceRecord& record, size_t bytes) {
+  const auto channels = static_cast<unsigned int>(record.channels);
+  const absl::StatusOr<uint64_t> most = driver.simulator->textures().MostLinearElements(
+      record.context->device, static_cast<ArrayFormat>(record.format), channels);
+  return most.ok() && bytes / SizeOf(record.format, channels) > *most;
+}
+
+// Elements that do not exist are bytes.
+uint64_t ElementOf(const CUDA_ARRAY_DESCRIPTOR& shape) {
+  const bool are_channels = shape.NumChannels <= unsigned{kMostChannels};
+  const uint64_t size = are_channels ? SizeOf(shape.Format, shape.NumChannels) : 0;
+  return std::max(size, uint64_t{1});
+}
+
 }  // namespace
 
 extern "C" CUresult cuTexRefCreate(CUtexref* reference) {
@@ -110,18 +126,21 @@ extern "C" CUresult cuTexRefSetMipmappedArray(CUtexref reference, CUmipmappedArr
       });
 }
 
-// Nobody looks whether there is memory, nor how much.
+// Nobody looks whether there is memory.
 extern "C" CUresult cuTexRefSetAddress_v2(size_t* offset, CUtexref reference, CUdeviceptr address,
                                           size_t bytes) {
-  return Set(TWINMMU_HERE, reference, [&](ReferenceRecord& record) {
-    const size_t behind = address % kAlignment;
-    if (offset == nullptr && behind != 0) return DriverCode::kInvalidValue;
-    if (offset != nullptr) *offset = behind;
-    Show(CU_RESOURCE_TYPE_LINEAR, &record);
-    record.resource.res.linear.devPtr = address - behind;
-    record.resource.res.linear.sizeInBytes = bytes + behind;
-    return DriverCode::kSuccess;
-  });
+  const CallSite site = TWINMMU_HERE;
+  return EnterReference(site, reference, /*surface=*/false,
+                        [&](DriverState& driver, ReferenceRecord record) {
+                          const size_t behind = address % kAlignment;
+                          if (offset == nullptr && behind != 0) return DriverCode::kInvalidValue;
+                          if (offset != nullptr) *offset = behind;
+                          if (HasTooMany(driver, record, bytes)) return DriverCode::kInvalidValue;
+                          Show(CU_RESOURCE_TYPE_LINEAR, &record);
+                          record.resource.res.linear.devPtr = address - behind;
+                          record.resource.res.linear.sizeInBytes = bytes + behind;
+                          return Keep(site, driver, ToNumber(reference), record);
+                        });
 }
 TWINMMU_ALIAS(cuTexRefSetAddress, cuTexRefSetAddress_v2);
 
@@ -136,7 +155,7 @@ extern "C" CUresult cuTexRefSetAddress2D_v3(CUtexref reference, const CUDA_ARRAY
     const bool is_nothing = shape->Width == 0 && shape->Height == 0;  // of any pitch
     const bool fits = shape->Width <= kMostColumns && shape->Height <= kMostRows &&
                       pitch <= kMostPitch && (is_nothing || pitch % kLeastPitch == 0) &&
-                      shape->Width * SizeOf(shape->Format, shape->NumChannels) <= pitch;
+                      shape->Width * ElementOf(*shape) <= pitch;
     if (!fits || address % kAlignment != 0) return DriverCode::kInvalidValue;
     Show(CU_RESOURCE_TYPE_PITCH2D, &record);
     record.resource.res.pitch2D = {address,      shape->Format, shape->NumChannels,
