@@ -88,39 +88,37 @@ cudaError_t Translate(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D* copy) {
       (from.dstArray != nullptr && from.dstPtr.ptr != nullptr)) {
     return cudaErrorInvalidValue;
   }
-  const bool has_array = from.srcArray != nullptr || from.dstArray != nullptr;
-  if (!has_array && (!CanHold(from.srcPtr, from.extent) || !CanHold(from.dstPtr, from.extent))) {
+  // The width counts as it is, in elements or bytes.
+  if ((from.srcArray == nullptr && !CanHold(from.srcPtr, from.extent)) ||
+      (from.dstArray == nullptr && !CanHold(from.dstPtr, from.extent))) {
     return cudaErrorInvalidPitchValue;
   }
-  size_t source = 1;
-  size_t destination = 1;
+  // Of memory beside an array all is counted in its elements, too.
+  size_t element = 1;
+  size_t other = 0;
   cudaError_t error = cudaSuccess;
-  if (from.srcArray != nullptr) error = ElementOf(from.srcArray, &source);
-  if (error == cudaSuccess && from.dstArray != nullptr) {
-    error = ElementOf(from.dstArray, &destination);
-  }
+  if (from.srcArray != nullptr) error = ElementOf(from.srcArray, &element);
+  if (error == cudaSuccess && from.dstArray != nullptr) error = ElementOf(from.dstArray, &other);
   if (error != cudaSuccess) return error;
-  const bool are_alike =
-      from.srcArray == nullptr || from.dstArray == nullptr || source == destination;
-  if (!are_alike) return cudaErrorInvalidValue;
-  const size_t element = from.srcArray != nullptr ? source : destination;
-  if (from.srcPos.x > SIZE_MAX / source || from.dstPos.x > SIZE_MAX / destination ||
-      from.extent.width > SIZE_MAX / element) {
+  if (from.srcArray == nullptr && from.dstArray != nullptr) element = other;
+  if (from.dstArray != nullptr && other != element) return cudaErrorInvalidValue;
+  const size_t most = SIZE_MAX / element;
+  if (from.srcPos.x > most || from.dstPos.x > most || from.extent.width > most) {
     return cudaErrorInvalidValue;
   }
   if (from.srcArray != nullptr) {
-    SetFrom(copy, from.srcArray, from.srcPos.x * source, from.srcPos.y, from.srcPos.z);
+    SetFrom(copy, from.srcArray, from.srcPos.x * element, from.srcPos.y, from.srcPos.z);
   } else {
     SetFrom(copy, from.kind, from.srcPtr);
-    copy->srcXInBytes = from.srcPos.x;
+    copy->srcXInBytes = from.srcPos.x * element;
     copy->srcY = from.srcPos.y;
     copy->srcZ = from.srcPos.z;
   }
   if (from.dstArray != nullptr) {
-    SetTo(copy, from.dstArray, from.dstPos.x * destination, from.dstPos.y, from.dstPos.z);
+    SetTo(copy, from.dstArray, from.dstPos.x * element, from.dstPos.y, from.dstPos.z);
   } else {
     SetTo(copy, from.kind, from.dstPtr);
-    copy->dstXInBytes = from.dstPos.x;
+    copy->dstXInBytes = from.dstPos.x * element;
     copy->dstY = from.dstPos.y;
     copy->dstZ = from.dstPos.z;
   }

@@ -17,6 +17,8 @@
 namespace twinmmu {
 namespace {
 
+// An H200 with driver 580.159 does not look at it where there is one plane.
+constexpr uint32_t kIgnored = uint32_t{1} << 31;
 constexpr uint32_t kFlagsOfSparse = kArraySparse | kArrayLayered | kArrayGather | kArrayVideo;
 constexpr uint32_t kFlagsOfOthers =
     kArrayLayered | kArrayGather | kArraySurface | kArrayCubemap | kArrayDeferred | kArrayVideo;
@@ -63,7 +65,9 @@ absl::Status SimulatedSparseArrays::CheckDescriptor(const char* call, DeviceOrdi
     return InvalidValue(call, "there are no elements of ", channels, " channels of format ",
                         static_cast<int>(descriptor.format));
   }
-  if ((descriptor.flags & ~(sparse ? kFlagsOfSparse : kFlagsOfOthers)) != 0) {
+  const bool is_plane = extent.y != 0 && extent.z == 0;
+  const uint32_t known = (sparse ? kFlagsOfSparse : kFlagsOfOthers) | (is_plane ? kIgnored : 0);
+  if ((descriptor.flags & ~known) != 0) {
     return InvalidValue(call, "flags ", descriptor.flags, " do not go together, or do not exist");
   }
   if (extent.x == 0 || (extent.y == 0 && extent.z != 0 && !layered) || (layered && extent.z == 0)) {

@@ -133,8 +133,9 @@ bool TakeColumn(const int* lower, const int* upper, uint32_t channels, uint32_t 
     map->upper[i] = upper[i];
     if (!IsBetween(lower[i], -most, most - 1) || !IsBetween(upper[i], -most, most - 1))
       return false;
-    const uint64_t pixels_there = map->dims[map->first_strided() + i];
-    if (static_cast<int64_t>(pixels_there) + upper[i] <= lower[i]) return false;
+    // A driver counts pixels in 32 bits, one of them a sign.
+    const auto pixels_there = static_cast<int32_t>(map->dims[map->first_strided() + i]);
+    if (int64_t{pixels_there} + upper[i] <= lower[i]) return false;
   }
   return RowFits(*map) && uint64_t{channels} * ptx::SizeOf(map->element) * pixels <= kMostBytes;
 }

@@ -118,8 +118,11 @@ cudaError_t Find(const cudaArray* array, size_t x, size_t y, Position* position)
   const size_t element =
       static_cast<size_t>(BitsOf(descriptor.Format) / 8) * descriptor.NumChannels;
   const size_t rows = std::max<size_t>(descriptor.Height, 1);
-  *position = {x, y, descriptor.Width * element};
-  return y < rows && x < position->row_bytes ? cudaSuccess : cudaErrorInvalidValue;
+  const size_t row_bytes = descriptor.Width * element;
+  if (y >= rows || row_bytes == 0 || x > row_bytes) return cudaErrorInvalidValue;
+  *position = {0, y, row_bytes};
+  position->Advance(x);  // behind a row the next one begins
+  return cudaSuccess;
 }
 
 // The rows that can be copied at once: whole ones, or a part of one.

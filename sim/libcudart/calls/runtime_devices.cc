@@ -55,7 +55,8 @@ extern "C" cudaError_t cudaInitDevice(int device, unsigned int device_flags, uns
   constexpr unsigned int kDeviceFlagsAreValid = 1;
   return Anywhere([&] {
     if ((flags & kDeviceFlagsAreValid) != 0) {
-      const cudaError_t error = driver.cuDevicePrimaryCtxSetFlags_v2(device, device_flags);
+      const cudaError_t error =
+          driver.cuDevicePrimaryCtxSetFlags_v2(device, device_flags & ~kMapsHostMemory);
       if (error != cudaSuccess) return error;
     }
     CUcontext context = nullptr;

@@ -145,17 +145,27 @@ cuda_abi::CUarray_format ElementsOf(const CUDA_RESOURCE_DESC& shown) {
   return descriptor.Format;
 }
 
-// Whether elements of that format can be read so. What is not known, the driver decides.
-cudaError_t CheckReading(const CUDA_RESOURCE_DESC& shown, const cudaTextureDesc& texture) {
+bool IsFloat(cuda_abi::CUarray_format format) {
+  return ChannelsOf(format, 1).f == cudaChannelFormatKindFloat;
+}
+
+// Also of a format that is not known: the driver decides.
+bool CanBeNormalized(cuda_abi::CUarray_format format) {
+  return format == 0 || (!IsFloat(format) && BitsOf(format) <= 16);
+}
+
+// Whether elements of that format can be read so. Measured with the genuine runtime on an H200, as
+// that what is no mode reads what can be normalized as floats.
+cudaError_t CheckReading(cuda_abi::CUarray_format format, const cudaTextureDesc& texture) {
   constexpr int kLinearFilter = 1;
-  const cuda_abi::CUarray_format format = ElementsOf(shown);
   if (format == 0) return cudaSuccess;
-  const bool is_float = ChannelsOf(format, 1).f == cudaChannelFormatKindFloat;
-  const bool can_be_normalized = !is_float && BitsOf(format) <= 16;
   const bool as_floats = texture.readMode == cudaReadModeNormalizedFloat;
-  const bool gives_floats = is_float || (as_floats && can_be_normalized);
+  const bool as_elements = texture.readMode == cudaReadModeElementType;
+  const bool gives_floats = IsFloat(format) || (as_floats ? CanBeNormalized(format) : !as_elements);
   if (texture.filterMode == kLinearFilter && !gives_floats) return cudaErrorInvalidFilterSetting;
-  return as_floats && !can_be_normalized ? cudaErrorInvalidNormSetting : cudaSuccess;
+  const bool can_be_read =
+      as_floats ? CanBeNormalized(format) : !(as_elements && IsNormalised(format));
+  return can_be_read ? cudaSuccess : cudaErrorInvalidNormSetting;
 }
 
 }  // namespace
@@ -170,9 +180,12 @@ extern "C" cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object,
     if (!HasArray(*resource)) return cudaErrorInvalidResourceHandle;
     CUDA_RESOURCE_DESC shown;
     cudaError_t error = ToDriver(*resource, &shown);
-    if (error == cudaSuccess) error = CheckReading(shown, *texture);
     if (error != cudaSuccess) return error;
-    const CUDA_TEXTURE_DESC sampling = ToDriver(*texture);
+    const cuda_abi::CUarray_format format = ElementsOf(shown);
+    error = CheckReading(format, *texture);
+    if (error != cudaSuccess) return error;
+    CUDA_TEXTURE_DESC sampling = ToDriver(*texture);
+    if (!CanBeNormalized(format)) sampling.flags |= cuda_abi::CU_TRSF_READ_AS_INTEGER;
     return driver.cuTexObjectCreate(object, &shown, &sampling, view);
   });
 }

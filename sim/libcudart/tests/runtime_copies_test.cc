@@ -241,6 +241,8 @@ TEST_F(RuntimeCopies, ABoxOfMemoryHasRoomForAllItsLayers) {
   EXPECT_EQ(box.ptr, nullptr);
   EXPECT_EQ(cudaMalloc3D(nullptr, {100, 10, 3}), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMalloc3D(&box, {1, size_t{1} << 40, size_t{1} << 40}), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaMalloc3D(&box, {size_t{1} << 40, 10, 3}), cudaErrorMemoryAllocation);
+  EXPECT_EQ(box.pitch, size_t{1} << 40) << "is told all the same";
 }
 
 }  // namespace

@@ -310,6 +310,20 @@ TEST_F(RuntimeGraphs, CopyNodesCopyInTheirDirection) {
   EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
+TEST_F(RuntimeGraphs, CopyNodesCopySomething) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  cudaMemcpy3DParms copy = {};
+  copy.kind = static_cast<cudaMemcpyKind>(77);
+  copy.extent = {1, 0, 1};
+  EXPECT_EQ(cudaGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy), cudaErrorInvalidValue);
+  copy.extent = {1, 1, 1};
+  EXPECT_EQ(cudaGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy),
+            cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
 TEST_F(RuntimeGraphs, CopyNodesKnowVariables) {
   const int values[2] = {4, 5};
   int result = 0;
@@ -322,6 +336,13 @@ TEST_F(RuntimeGraphs, CopyNodesKnowVariables) {
   EXPECT_EQ(cudaGraphAddMemcpyNodeToSymbol(&nodes[0], graph, nullptr, 0, &scale, values,
                                            sizeof(int), 0, cudaMemcpyDeviceToHost),
             cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaGraphAddMemcpyNodeToSymbol(&nodes[0], graph, nullptr, 0, &scale, values, 100, 0,
+                                           cudaMemcpyDeviceToHost),
+            cudaErrorInvalidValue)
+      << "the size comes before the direction";
+  EXPECT_EQ(cudaGraphAddMemcpyNodeFromSymbol(&nodes[0], graph, nullptr, 0, &result, &scale, 100, 0,
+                                             cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
   ASSERT_EQ(cudaGraphAddMemcpyNodeToSymbol(&nodes[0], graph, nullptr, 0, &scale, values,
                                            sizeof(int), 0, cudaMemcpyHostToDevice),
             cudaSuccess);

@@ -91,7 +91,7 @@ TEST_F(RuntimeSettings, ADeviceIsInitializedWithItsFlagsAndNotMadeCurrent) {
   constexpr unsigned int kFlagsAreValid = 1;
   int device = -1;
   unsigned int flags = 0;
-  EXPECT_EQ(cudaInitDevice(1, kBlocking, kFlagsAreValid), cudaSuccess);
+  EXPECT_EQ(cudaInitDevice(1, kBlocking | kMapsHostMemory, kFlagsAreValid), cudaSuccess);
   EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
   EXPECT_EQ(device, 0);
   EXPECT_EQ(cudaSetDevice(1), cudaSuccess);

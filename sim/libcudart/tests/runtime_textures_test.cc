@@ -54,6 +54,28 @@ TEST_F(RuntimeTextures, BytesGoOnInTheNextRow) {
   EXPECT_EQ(all, (std::vector<float>{0, 1, 9, 9, 9, 9, 9, 7}));
 }
 
+TEST_F(RuntimeTextures, BehindARowTheNextOneBegins) {
+  const float nine = 9;
+  EXPECT_EQ(cudaMemcpyToArray(array_, 16, 0, &nine, 4, cudaMemcpyHostToDevice), cudaSuccess);
+  std::vector<float> all(8);
+  EXPECT_EQ(cudaMemcpyFromArray(all.data(), array_, 0, 0, 32, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(all, (std::vector<float>{0, 1, 2, 3, 9, 5, 6, 7}));
+}
+
+TEST_F(RuntimeTextures, MemoryBesideAnArrayIsCountedInItsElements) {
+  std::vector<float> box(6);
+  cudaMemcpy3DParms copy = {};
+  copy.srcArray = array_;
+  copy.dstPtr = {box.data(), 12, 3, 2};
+  copy.dstPos = {1, 0, 0};
+  copy.extent = {2, 2, 1};
+  copy.kind = cudaMemcpyDeviceToHost;
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaSuccess);
+  EXPECT_EQ(box, (std::vector<float>{0, 0, 1, 0, 4, 5}));
+  copy.dstPtr = {box.data(), 1, 3, 2};
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidPitchValue);
+}
+
 TEST_F(RuntimeTextures, BytesGoFromRowsToRowsOfAnotherLength) {
   const cudaChannelFormatDesc channels =
       cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
@@ -69,7 +91,7 @@ TEST_F(RuntimeTextures, BytesGoFromRowsToRowsOfAnotherLength) {
 
 TEST_F(RuntimeTextures, BytesBehindTheEndAreRefusedWhenThoseBeforeItAreCopied) {
   const std::vector<float> nines(8, 9);
-  EXPECT_EQ(cudaMemcpyToArray(array_, 16, 0, nines.data(), 4, cudaMemcpyHostToDevice),
+  EXPECT_EQ(cudaMemcpyToArray(array_, 17, 0, nines.data(), 4, cudaMemcpyHostToDevice),
             cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemcpyToArray(array_, 4, 0, nines.data(), 32, cudaMemcpyHostToDevice),
             cudaErrorInvalidValue);
@@ -184,6 +206,41 @@ TEST_F(RuntimeTextures, IntegersAreNotBlended) {
   EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr), cudaSuccess);
   EXPECT_EQ(cudaDestroyTextureObject(object), cudaSuccess);
   EXPECT_EQ(cudaFreeArray(resource.res.array.array), cudaSuccess);
+}
+
+TEST_F(RuntimeTextures, WhatIsNoModeReadsWhatCanBeNormalizedAsFloats) {
+  const cudaChannelFormatDesc bytes =
+      cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned);
+  cudaArray_t array = nullptr;
+  ASSERT_EQ(cudaMallocArray(&array, &bytes, 4, 2, 0), cudaSuccess);
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  cudaTextureDesc texture = {};
+  texture.readMode = 2;
+  texture.filterMode = 1;
+  const auto mode_of = [&](cudaArray_t shown) {
+    resource.res.array.array = shown;
+    cudaTextureObject_t object = 0;
+    EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr), cudaSuccess);
+    cudaTextureDesc told = {};
+    EXPECT_EQ(cudaGetTextureObjectTextureDesc(&told, object), cudaSuccess);
+    EXPECT_EQ(cudaDestroyTextureObject(object), cudaSuccess);
+    return told.readMode;
+  };
+  EXPECT_EQ(mode_of(array), cudaReadModeNormalizedFloat);
+  EXPECT_EQ(mode_of(array_), cudaReadModeElementType) << "floats";
+  EXPECT_EQ(cudaFreeArray(array), cudaSuccess);
+}
+
+TEST_F(RuntimeTextures, NormalizedNumbersAreNotReadAsElements) {
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypePitch2D;
+  constexpr auto kFourBytes = static_cast<cudaChannelFormatKind>(7);  // ...UnsignedNormalized8X4
+  resource.res.pitch2D.desc = {8, 8, 8, 8, kFourBytes};
+  const cudaTextureDesc texture = {};
+  cudaTextureObject_t object = 0;
+  EXPECT_EQ(cudaCreateTextureObject(&object, &resource, &texture, nullptr),
+            cudaErrorInvalidNormSetting);
 }
 
 TEST_F(RuntimeTextures, RowsAndLevelsAreReadByTheirFormatToo) {

@@ -65,7 +65,7 @@ void GetLibraryAttribute(Trial& trial) {
   if (!IsOfCompiler(attribute)) trial.Tell(value);
 }
 // The genuine driver ends the process for some that are larger.
-constexpr uint64_t kLargestAttribute = 131072;
+constexpr uint64_t kLargestAttribute = 65537;
 
 void SetAnyAttribute(Trial& trial) {
   const OwnKernel kernel;

@@ -1,5 +1,7 @@
 // Memory that is mapped to sparse arrays.
 
+#include <climits>
+
 #include "conformance/abi/values/cases/all_cases.h"
 #include "conformance/abi/values/cases/case_objects.h"
 
@@ -56,7 +58,7 @@ void MapTile(Trial& trial) {
   trial.Any(FIELD(level.layer));
   trial.Any(FIELD(level.offsetX));
   trial.Any(FIELD(level.offsetY));
-  trial.Any(FIELD(level.offsetZ));
+  trial.UpTo(INT_MAX, FIELD(level.offsetZ));
   trial.Any(FIELD(level.extentWidth));
   trial.Any(FIELD(level.extentHeight));
   trial.Any(FIELD(level.extentDepth));

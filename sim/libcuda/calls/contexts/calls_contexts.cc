@@ -37,6 +37,11 @@ unsigned int Told(unsigned int flags) {
   return (flags & kDumpsWhenAsked) == 0 ? flags : (flags & ~kDumpsWhenAsked) | kDumpsCores;
 }
 
+// Whether it maps host memory, and dumps cores, it was asked when it was made.
+unsigned int WithSettable(unsigned int known, unsigned int flags) {
+  return (known & kOnlyWhenMade) | (flags & ~kOnlyWhenMade);
+}
+
 ObjectKind KindOf(const LinearAllocation& memory) {
   switch (memory.kind) {
     case LinearKind::kPinned:
@@ -212,7 +217,8 @@ extern "C" CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int fla
     // It maps host memory as it is.
     if (!AreValidFlags(flags) || (flags & CU_CTX_MAP_HOST) != 0) return DriverCode::kInvalidValue;
     Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
-    primary.flags = primary.primary_flags = flags;
+    primary.primary_flags = flags;
+    primary.flags = primary.alive ? WithSettable(primary.flags, flags) : Told(flags);
     return DriverCode::kSuccess;
   });
 }
@@ -360,8 +366,7 @@ extern "C" CUresult cuCtxGetFlags(unsigned int* flags) {
 extern "C" CUresult cuCtxSetFlags(unsigned int flags) {
   return EnterInAnyContext(TWINMMU_HERE, {}, [&](DriverState&, Context& context) {
     if (!AreValidFlags(flags)) return DriverCode::kInvalidValue;
-    // Whether it maps host memory, and dumps cores, it was asked when it was made.
-    context.flags = (context.flags & kOnlyWhenMade) | (flags & ~kOnlyWhenMade);
+    context.flags = WithSettable(context.flags, flags);
     return DriverCode::kSuccess;
   });
 }
