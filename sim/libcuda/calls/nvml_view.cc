@@ -15,15 +15,14 @@ namespace twinmmu::libcuda {
 extern "C" bool twinmmuDeviceInUse(const char* uuid, size_t* free, size_t* total,
                                    bool* has_context) {
   try {
-    Process& process = Process::Get();
-    DriverState* const driver = process.driver();
-    if (driver == nullptr || process.IsForked()) return false;
+    DriverState* const driver = Process::Get().driver();
+    if (driver == nullptr) return false;
     const Profile& profile = driver->simulator->profile();
     for (int device = 0; device < profile.device_count(); ++device) {
       const std::array<char, 16> own = UuidOf(profile, device);
       if (!std::equal(own.begin(), own.end(), uuid)) continue;
       const absl::StatusOr<MemoryInfo> info = driver->vmm.GetMemoryInfo(DeviceOrdinal(device));
-      if (!info.ok()) return false;
+      if (!info.ok()) return false;  // in such a child
       *free = info->free.value();
       *total = info->total.value();
       const Bytes at_start = profile.devices[static_cast<size_t>(device)].memory_in_use;

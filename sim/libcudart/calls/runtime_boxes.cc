@@ -27,7 +27,7 @@ TWINMMU_INLINE cudaError_t FillBox(const cudaPitchedPtr& to, const cudaExtent& e
         __builtin_mul_overflow(to.pitch, to.ysize, &layer)) {
       return cudaErrorInvalidValue;
     }
-    if (extent.depth == 1 || extent.height == to.ysize) return fill(to.ptr, height);
+    if (extent.height == to.ysize) return fill(to.ptr, height);
     char* at = static_cast<char*>(to.ptr);
     for (size_t i = 0; i < extent.depth; ++i, at += layer) {
       const cudaError_t error = fill(at, extent.height);

@@ -68,6 +68,7 @@ TEST_F(RuntimeBoxes, AFillOfLayersHasRowsThatLieApart) {
   EXPECT_EQ(cudaMemset3D({memory_, kPitch, kPitch, kRows}, 7, {kPitch + 1, 1, 2}),
             cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemset3D({memory_, kPitch, kPitch, kRows}, 7, {kPitch + 1, 1, 1}), cudaSuccess);
+  EXPECT_EQ(cudaMemset3D({memory_, kPitch, kPitch, kRows}, 7, {kPitch, 1, 2}), cudaSuccess);
 }
 
 TEST_F(RuntimeBoxes, ACopyHasRowsAndLayersThatLieApart) {

@@ -87,6 +87,11 @@ TEST_F(RuntimeCopies, RowsLieApart) {
   EXPECT_EQ(Read(), "............");
 }
 
+TEST_F(RuntimeCopies, RowsMayLieSideBySide) {
+  EXPECT_EQ(cudaMemcpy2D(memory_, 2, "abcdef", 2, 2, 3, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(Read(), "abcdef......");
+}
+
 TEST_F(RuntimeCopies, RowsAreFilled) {
   EXPECT_EQ(cudaMemset2D(memory_, kPitch, 'x', 2, 3), cudaSuccess);
   EXPECT_EQ(Read(), "xx..xx..xx..");

@@ -39,6 +39,17 @@ class RuntimeDevices : public testing::Test {
   int count_ = 0;
 };
 
+// The first test: the runtime has no context of the second device yet.
+TEST_F(RuntimeDevices, AreSetInAPrimaryContextThatTheDriverMade) {
+  ASSERT_GE(count_, 2);
+  CUcontext context = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 1), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+  EXPECT_EQ(cudaSetDeviceFlags(0), cudaSuccess);
+  EXPECT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease(1), CUDA_SUCCESS);
+}
+
 TEST_F(RuntimeDevices, MapMemoryOfTheHostAnyway) {
   constexpr unsigned int kBlocking = 4;  // cudaDeviceScheduleBlockingSync
   constexpr unsigned int kMapsHostMemory = 8;
@@ -109,6 +120,17 @@ TEST_F(RuntimeDevices, LoseTheirMemoryByAReset) {
   EXPECT_EQ(after, before);
   // Another thread that used the device before notices, too.
   EXPECT_EQ(cudaFree(memory), cudaErrorInvalidValue);
+}
+
+TEST_F(RuntimeDevices, AreResetOnceAndNotWhatTheDriverMadeSince) {
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  EXPECT_FALSE(IsActive());
+  CUcontext context = nullptr;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  EXPECT_TRUE(IsActive());
+  EXPECT_EQ(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
 }
 
 TEST_F(RuntimeDevices, OfAnotherThreadSurviveAReset) {

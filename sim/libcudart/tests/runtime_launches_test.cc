@@ -142,6 +142,7 @@ TEST_F(RuntimeLaunches, RecordEventsThatAttributesName) {
 
 constexpr int kDynamicShared = 8;
 constexpr int kClusterDepth = 13;
+constexpr int kCarveout = 9;
 constexpr int kLargeClusters = 14;
 constexpr auto kInvalidClusterSize = static_cast<cudaError_t>(912);
 
@@ -178,12 +179,14 @@ TEST_F(RuntimeLaunches, HaveTheAttributesThatWereSetLast) {
   cudaKernel_t kernel = nullptr;
   ASSERT_EQ(cudaGetKernel(&kernel, &Add), cudaSuccess);
   EXPECT_EQ(cudaFuncSetAttribute(&Add, kLargeClusters, 3), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(&Add, kCarveout, 50), cudaSuccess);
   EXPECT_EQ(cudaFuncSetAttribute(&Add, kDynamicShared, 1000), cudaSuccess);
   EXPECT_EQ(cudaKernelSetAttributeForDevice(kernel, kDynamicShared, 2000, 0), cudaSuccess);
   cudaFuncAttributes attributes = {};
   EXPECT_EQ(cudaFuncGetAttributes(&attributes, &Add), cudaSuccess);
   EXPECT_EQ(attributes.nonPortableClusterSizeAllowed, 3);
   EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 2000);
+  EXPECT_EQ(attributes.preferredShmemCarveout, 50);
   __cudaUnregisterFatBinary(module);
 }
 

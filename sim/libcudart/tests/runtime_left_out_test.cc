@@ -401,6 +401,7 @@ TEST_F(RuntimeFaulty, CopiesThatLackAnEndCountFirst) {
   EXPECT_EQ(add(nullptr, memory_, 1), cudaErrorInvalidValue);
   EXPECT_EQ(add(memory_, nullptr, 1), cudaErrorInvalidValue);
   EXPECT_EQ(add(memory_, memory_, 0), kFault);
+  EXPECT_EQ(add(nullptr, nullptr, 0), kFault) << "no bytes have no end";
   const auto change = [&](void* to, const void* from, size_t size) {
     return cudaGraphExecMemcpyNodeSetParams1D(exec_, node_, to, from, size, kWithin);
   };

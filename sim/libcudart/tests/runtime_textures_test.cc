@@ -1,5 +1,6 @@
 // Arrays, copies from and to them, and the descriptions of textures.
 
+#include <cstdint>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -74,6 +75,23 @@ TEST_F(RuntimeTextures, MemoryBesideAnArrayIsCountedInItsElements) {
   EXPECT_EQ(box, (std::vector<float>{0, 0, 1, 0, 4, 5}));
   copy.dstPtr = {box.data(), 1, 3, 2};
   EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidPitchValue);
+}
+
+// Its bytes are more than there are numbers for.
+TEST_F(RuntimeTextures, APlaceTooFarInARowIsRefused) {
+  constexpr size_t kFar = SIZE_MAX / sizeof(float) + 1;
+  std::vector<float> memory(4);
+  cudaMemcpy3DParms copy = {};
+  copy.srcPtr = {memory.data(), 16, 4, 1};
+  copy.dstArray = array_;
+  copy.extent = {1, 1, 1};
+  copy.kind = cudaMemcpyHostToDevice;
+  ASSERT_EQ(cudaMemcpy3D(&copy), cudaSuccess);
+  copy.dstPos = {kFar, 0, 0};
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidValue);
+  copy.dstPos = {0, 0, 0};
+  copy.srcPos = {kFar, 0, 0};
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidValue);
 }
 
 TEST_F(RuntimeTextures, BytesGoFromRowsToRowsOfAnotherLength) {

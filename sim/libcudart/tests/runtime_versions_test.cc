@@ -77,6 +77,23 @@ TEST_P(RuntimeVersions, TellsOfADeviceInItsLayout) {
   }
 }
 
+// Where a program asks for no other stream, those of its default stream.
+TEST_P(RuntimeVersions, FindsTheDriversFunctionsForTheStreamOfAThread) {
+  using FindFunction = cudaError_t(const char*, void**, unsigned long long, int*);
+  auto* const find = Find<FindFunction>("cudaGetDriverEntryPoint");
+  auto* const find_of_thread = Find<FindFunction>("cudaGetDriverEntryPoint_ptsz");
+  int found = 0;
+  const auto ask = [&](FindFunction* function, unsigned long long flags) {
+    void* address = nullptr;
+    EXPECT_EQ(function("cuMemcpyAsync", &address, flags, &found), cudaSuccess);
+    return address;
+  };
+  void* const of_thread = ask(find, cudaEnablePerThreadDefaultStream);
+  EXPECT_NE(ask(find, cudaEnableDefault), of_thread);
+  EXPECT_EQ(ask(find_of_thread, cudaEnableDefault), of_thread);
+  EXPECT_NE(ask(find_of_thread, cudaEnableLegacyStream), of_thread);
+}
+
 // A function that is no kernel is taken for a handle since CUDA 13.
 TEST_P(RuntimeVersions, TellsWhatIsWrongWithALaunchAsInItsTime) {
   using Launch = cudaError_t(const void*, twinmmu_dim3, twinmmu_dim3, void**, size_t, void*);

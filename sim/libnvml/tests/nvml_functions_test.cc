@@ -166,6 +166,47 @@ TEST_F(NvmlAloneTest, TellsTheComputeCapabilityOfTheProfile) {
   EXPECT_EQ(minor, 0);
 }
 
+TEST_F(NvmlAloneTest, TellsTheArchitectureOfTheProfile) {
+  constexpr unsigned int kHopper = 9;
+  unsigned int architecture = 0;
+  EXPECT_EQ(Nvml("nvmlDeviceGetArchitecture", Device(0), &architecture), NVML_SUCCESS);
+  EXPECT_EQ(architecture, kHopper);
+}
+
+// Of graphics, multiprocessors and memory. There is none for video.
+TEST_F(NvmlAloneTest, TellsTheClocksOfTheProfile) {
+  const auto ask = [](int type, unsigned int* mhz) {
+    return Nvml("nvmlDeviceGetMaxClockInfo", Device(0), type, mhz);
+  };
+  constexpr unsigned int kMhz[] = {1980, 1980, 3201};
+  for (int type = 0; type < 3; ++type) {
+    unsigned int mhz = 0;
+    EXPECT_EQ(ask(type, &mhz), NVML_SUCCESS) << type;
+    EXPECT_EQ(mhz, kMhz[type]) << type;
+  }
+  unsigned int mhz = 0;
+  EXPECT_EQ(ask(3, &mhz), NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(ask(4, &mhz), NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(ask(-1, &mhz), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(NvmlAloneTest, TellsTheSamePlaceOfADeviceInNumbersAndInWords) {
+  nvmlPciInfo_t info;
+  nvmlPciInfo_v2_t older;
+  std::memset(&info, 0x5a, sizeof(info));
+  std::memset(&older, 0x5a, sizeof(older));
+  ASSERT_EQ(Nvml("nvmlDeviceGetPciInfo_v3", Device(1), &info), NVML_SUCCESS);
+  ASSERT_EQ(Nvml("nvmlDeviceGetPciInfo_v2", Device(1), &older), NVML_SUCCESS);
+  char words[32];
+  std::snprintf(words, sizeof(words), "%08X:%02X:%02X.0", info.domain, info.bus, info.device);
+  EXPECT_STREQ(info.busId, words);
+  std::snprintf(words, sizeof(words), "%04X:%02X:%02X.0", older.domain, older.bus, older.device);
+  EXPECT_STREQ(older.busId, words);
+  EXPECT_EQ(info.pciDeviceId & 0xffff, 0x10deu) << "NVIDIA";
+  EXPECT_EQ(older.pciDeviceId, info.pciDeviceId);
+  EXPECT_EQ(older.pciSubSystemId, info.pciSubSystemId);
+}
+
 TEST_F(NvmlAloneTest, TellsHowAProcessWasStarted) {
   std::string words;
   ASSERT_TRUE(std::getline(std::ifstream("/proc/self/cmdline"), words, '\0'));

@@ -1,5 +1,6 @@
 // NVML beside the driver, in one process: both tell of the same machine.
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -95,6 +96,35 @@ TEST_F(NvmlWithDriverTest, SeesTheMemoryThatTheProgramUses) {
   EXPECT_EQ(UsedOf(Device(2)), before);
   EXPECT_EQ(TWINMMU_DRIVER(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2")(0),
             CUDA_SUCCESS);
+}
+
+// The first of them. The driver knows nothing of it.
+TEST_F(NvmlWithDriverTest, SeesNoUseOfDevicesThatTheProgramDoesNotSee) {
+  EXPECT_EQ(UsedOf(Device(0)), UsedOf(Device(1)));
+  unsigned int count = 2;
+  nvmlProcessInfo_t infos[2] = {};
+  EXPECT_EQ(Nvml("nvmlDeviceGetComputeRunningProcesses_v3", Device(0), &count, &infos[0]),
+            NVML_SUCCESS);
+  EXPECT_EQ(count, 0u);
+}
+
+// Which has neither the contexts nor the memory of the program.
+TEST_F(NvmlWithDriverTest, SeesNoUseOfDevicesInAChild) {
+  CUcontext context = nullptr;
+  ASSERT_EQ(TWINMMU_DRIVER(cuCtxCreate, "cuCtxCreate_v2")(&context, 0, 0), CUDA_SUCCESS);
+  const pid_t child = fork();
+  if (child == 0) {
+    unsigned int count = 2;
+    nvmlProcessInfo_t infos[2] = {};
+    const bool told =
+        Nvml("nvmlInit_v2") == NVML_SUCCESS && Nvml("nvmlDeviceGetComputeRunningProcesses_v3",
+                                                    Device(2), &count, &infos[0]) == NVML_SUCCESS;
+    _exit(told && count == 0 ? 0 : 1);
+  }
+  int ended = 1;
+  waitpid(child, &ended, 0);
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(TWINMMU_DRIVER(cuCtxDestroy, "cuCtxDestroy_v2")(context), CUDA_SUCCESS);
 }
 
 TEST_F(NvmlWithDriverTest, SeesAProcessThatOnlyMadeAContext) {
