@@ -50,6 +50,19 @@ TEST(VectorClockTest, TakesNoThreadThatRunsForEnded) {
   EXPECT_EQ(clock.Get(3), VectorClock::kAll);
 }
 
+// What was in order before an alias fence is not so without it.
+TEST(OrderingTest, StatesDifferByAnAliasFence) {
+  std::vector<uint64_t> keys[2];
+  for (const bool fences : {false, true}) {
+    Ordering ordering;
+    ordering.Start(0, Place(), Clocks());
+    ordering.Next(0, kX);
+    if (fences) ordering.AliasFence(0);
+    ordering.AppendTo(&keys[fences ? 1 : 0]);
+  }
+  EXPECT_NE(keys[0], keys[1]);
+}
+
 class MonitorTest : public testing::Test {
  protected:
   MonitorTest() {

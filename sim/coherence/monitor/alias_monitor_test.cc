@@ -218,6 +218,16 @@ TEST(AliasMonitorTest, AFenceOfAnotherKindWillNotDo) {
   EXPECT_THAT(scene.hazards, SizeIs(1));
 }
 
+// Weak accesses of memory with one mapping may be told of, and are let be.
+TEST(AliasMonitorTest, FindsNothingInOtherMemory) {
+  Scene scene(Policy::kCoherent);
+  const ThreadId thread = scene.Start();
+  const auto elsewhere = static_cast<uint64_t>(scene.flag() - scene.at(0));
+  scene.Store(thread, kX, elsewhere, 1u);
+  EXPECT_EQ(scene.Load(thread, kY, elsewhere), 1u);
+  EXPECT_THAT(scene.hazards, IsEmpty());
+}
+
 // A flag in memory with one mapping orders accesses of armed memory.
 TEST(AliasMonitorTest, AFlagElsewhereSynchronises) {
   Scene scene(Policy::kStale);

@@ -73,7 +73,7 @@ TEST(SiteTableTest, SourcesThatAreGoneTakeNoMemory) {
   SiteTable table;
   const auto source = std::make_shared<Numbered>();
   const coherence::Site site = table.Add(source, 7, 10, "a");
-  for (int i = 0; i < 100'000; ++i) table.Add(std::make_shared<Numbered>(), 0, 10, "other");
+  for (uint32_t i = 0; i < 100'000; ++i) table.Add(std::make_shared<Numbered>(), i, 10, "other");
   EXPECT_LT(table.size(), 10'000u);
   EXPECT_EQ(table.Add(source, 7, 10, "a"), site);
   EXPECT_EQ(table.InWords(site + 1), "place 1 of part 7");

@@ -59,6 +59,15 @@ TEST(ConvertTest, RoundsToIntegersAsTheModeSays) {
   EXPECT_EQ(ResultOf("cvt.rni.f32.f32", {Bits(3.5F)}), Bits(4.0F));
 }
 
+TEST(ConvertTest, RoundsHalvesToIntegersInTheirType) {
+  EXPECT_EQ(ResultOf("cvt.f16.f16", {0x3c01}), 0x3c01u);
+  EXPECT_EQ(ResultOf("cvt.sat.f16.f16", {0x4000}), 0x3c00u);
+  EXPECT_EQ(ResultOf("cvt.rni.f16.f16", {0x4100}), 0x4000u);  // 2.5
+  EXPECT_EQ(ResultOf("cvt.rzi.f16.f16", {0xc100}), 0xc000u);
+  EXPECT_EQ(ResultOf("cvt.rmi.f16.f16", {0xc100}), 0xc200u);
+  EXPECT_EQ(ResultOf("cvt.rpi.f16.f16", {0x4100}), 0x4200u);
+}
+
 TEST(ConvertTest, RoundsIntegersAsTheModeSays) {
   const uint64_t odd = (1 << 24) + 1;
   EXPECT_EQ(ResultOf("cvt.rn.f32.u32", {odd}), Bits(0x1p24F));

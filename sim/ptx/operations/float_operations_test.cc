@@ -222,6 +222,19 @@ TEST(CompareTest, SetGivesOnesOrOne) {
   EXPECT_EQ(ResultOf("set.lt.f16x2.f16x2", {0x3c004000, 0x40003c00}), 0x3c000000u);
 }
 
+TEST(CompareTest, SetGivesSignedIntegers) {
+  EXPECT_EQ(ResultOf("set.lt.s32.f32", {Bits(1.0F), Bits(2.0F)}), 0xffffffffu);
+  EXPECT_EQ(ResultOf("set.lt.and.s32.u32", {1, 2, 0}), 0u);
+  EXPECT_EQ(ResultOf("set.lt.s32.f16x2", {0x3c004000, 0x40003c00}), 0xffff0000u);
+}
+
+TEST(SelectTest, SelectsSignedValues) {
+  EXPECT_EQ(ResultOf("selp.s32", {1, 2, 0}), 2u);
+  EXPECT_EQ(ResultOf("slct.s32.s32", {1, 2, 0}), 1u);
+  EXPECT_EQ(ResultOf("slct.s32.s32", {1, 2, 0xffffffff}), 2u);
+  EXPECT_EQ(ResultOf("slct.s32.f32", {1, 2, Bits(-1.0F)}), 2u);
+}
+
 TEST(SelectTest, SlctTakesMinusZeroAsZero) {
   EXPECT_EQ(ResultOf("slct.u32.f32", {1, 2, kMinusZero}), 1u);
   EXPECT_EQ(ResultOf("slct.u32.f32", {1, 2, kNan}), 2u);

@@ -90,6 +90,13 @@ TEST(CarryTest, GoesFromTheLowerWordIntoTheUpper) {
   EXPECT_THAT(ResultsOf("mad.lo.cc.u32", {kOnes32, 1, 1}, 2), ElementsAre(0, 1));
 }
 
+TEST(CarryTest, GoesThroughSumsWithTheUpperHalfOfAProduct) {
+  EXPECT_THAT(ResultsOf("mad.hi.cc.u32", {kOnes32, kOnes32, 3}, 2), ElementsAre(1, 1));
+  EXPECT_THAT(ResultsOf("madc.hi.cc.u64", {~uint64_t{0}, 2, ~uint64_t{0}, 1}, 2),
+              ElementsAre(1, 1));
+  EXPECT_THAT(ResultsOf("madc.hi.s32", {kOnes32, 2, 5, 1}), ElementsAre(5));
+}
+
 // A difference sets it where nothing is borrowed.
 TEST(CarryTest, IsSetByADifferenceThatBorrowsNothing) {
   EXPECT_THAT(ResultsOf("sub.cc.u32", {0, 1}, 2), ElementsAre(kOnes32, 0));

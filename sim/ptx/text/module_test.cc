@@ -440,10 +440,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Expression{"(.s64)0x8000000000000000 / -1", uint64_t{1} << 63},
                     Expression{"-1 < 0", 1}, Expression{"-1 < 0U", 0},
                     Expression{"(.u64)-1 > 5", 1}, Expression{"3 == 3 && 2 != 2", 0},
-                    Expression{"0 || 5", 1}, Expression{"6 & 3 | 8 ^ 1", 11},
-                    Expression{"~0", ~uint64_t{0}}, Expression{"!7", 0}, Expression{"- -4", 4},
-                    Expression{"2 > 1 ? 5 : 6", 5}, Expression{"0 ? 1 : 0 ? 2 : 3", 3},
-                    Expression{"WARP_SZ - 1", 31}));
+                    Expression{"0 || 5", 1}, Expression{"5 || 0", 1},
+                    Expression{"6 & 3 | 8 ^ 1", 11}, Expression{"~0", ~uint64_t{0}},
+                    Expression{"!7", 0}, Expression{"- -4", 4}, Expression{"2 > 1 ? 5 : 6", 5},
+                    Expression{"0 ? 1 : 0 ? 2 : 3", 3}, Expression{"WARP_SZ - 1", 31}));
 
 }  // namespace
 }  // namespace twinmmu::ptx
