@@ -36,17 +36,15 @@ class Layout {
   Layout(const char* what, uint64_t limit) : what_(what), limit_(limit) {}
 
   absl::StatusOr<uint64_t> Add(const Variable& variable) {
-    const uint64_t element = BytesOf(variable.type) * static_cast<uint64_t>(variable.vector);
-    const uint64_t alignment = AlignmentOf(variable);
-    const bool fits = alignment <= limit_ && element <= limit_ &&
-                      variable.count <= limit_ / std::max<uint64_t>(element, 1);
-    const uint64_t begin = fits ? RoundUp(Bytes(size_), Bytes(alignment)).value() : 0;
-    if (!fits || begin + element * variable.count > limit_) {
+    // An array takes up to 2^48 bytes: nothing overflows.
+    const uint64_t begin = RoundUp(Bytes(size_), Bytes(AlignmentOf(variable))).value();
+    const uint64_t end = begin + variable.size();
+    if (end > limit_) {
       return absl::InvalidArgumentError(absl::StrCat("line ", variable.position.line, ": '",
                                                      variable.name, "' does not fit into the ",
                                                      limit_, " bytes of ", what_));
     }
-    size_ = begin + element * variable.count;
+    size_ = end;
     return begin;
   }
   uint64_t size() const { return size_; }

@@ -237,6 +237,11 @@ TEST_F(ProgramTest, LimitsMemory) {
   }
 }
 
+// It may be larger than all parameters together.
+TEST_F(ProgramTest, TakesParametersOfAnyAlignment) {
+  EXPECT_THAT(MakeStatus(Module(".entry k(.param .align 65536 .b8 q[32764]) { ret; }")), IsOk());
+}
+
 // What an instruction needs beside the registers, the next one uses too: as many as a product of
 // matrices has when all its loops are unrolled do not run out of it.
 TEST_F(ProgramTest, TakesThousandsOfFragments) {
