@@ -176,6 +176,17 @@ TEST(VectorMoveFormsTest, PartsMakeUpTheWhole) {
   ExpectRefused({"mov.b16 {%h1, %h2, %h3, %h4}, %h5", "mov.b16 %h5, {%h1, %h2, %h3, %h4}"},
                 "a vector of 4 does not make up that");
   ExpectRefused({"mov.b32 {%h1, %h2, %h3}, %r1"}, "a vector of 3 does not make up that");
+  ExpectRefused({"mov.pred {%r1, %r2}, %p1", "mov.pred %p1, {%r1, %r2}"},
+                "a vector of 2 does not make up that");
+}
+
+TEST(WideFormsTest, MostInstructionsHaveNoValuesOf128Bits) {
+  for (const char* const instruction : {"red.global.add.b128 [%rd1], %rd2", "alloca.b128 %rd1, 8",
+                                        "match.any.sync.b128 %r1, %rd1, -1"}) {
+    EXPECT_THAT(std::string(StatusOfOne(instruction).message()),
+                HasSubstr("values of 128 bits are not supported"))
+        << instruction;
+  }
 }
 
 TEST(AtomicVectorFormsTest, HaveAsManyElementsAsTheySay) {

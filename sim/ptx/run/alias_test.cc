@@ -267,6 +267,17 @@ TEST_F(AliasTest, DoesNotOrderWhatFollowsAnArrival) {
               ElementsAre(Hazard::kData));
 }
 
+// Who has arrived at the barrier of a cluster, and ended, is not ordered before the next cluster.
+TEST_F(AliasTest, DoesNotOrderArrivalsBeforeTheNextCluster) {
+  EXPECT_THAT(HazardsOf("setp.eq.u32 %p1, %r1, 0; @!%p8 bra N; @!%p1 bra W;\n"
+                        "st.global.u32 [%rd3], 7; barrier.cluster.arrive; bra E;\n"
+                        "W: bar.sync 0; bra E;\n"
+                        "N: barrier.cluster.arrive; barrier.cluster.wait;\n"
+                        "@%p1 ld.global.u32 %r2, [%rd3];\nE:",
+                        2, 2),
+              ElementsAre(Hazard::kData));
+}
+
 // A barrier of the warp orders memory, wherever its lanes come from; shuffles and votes do not.
 TEST_F(AliasTest, OrdersLanesByTheirBarrierOnly) {
   const std::string store = "setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [%rd3], 7;\n";

@@ -112,6 +112,27 @@ TEST_F(GridTest, APartOfAWarpCalls) {
   }
 }
 
+// While some lanes are in a function, others get from the same place into another one, which has
+// registers of its own.
+TEST_F(GridTest, LanesAreInTwoFunctionsAtOnce) {
+  EXPECT_EQ(Run(".func (.param .b32 out) wait(.param .b64 at)\n{\n"
+                ".reg .b32 %r<3>; .reg .b64 %rd<2>; .reg .pred %p;\nld.param.b64 %rd1, [at];\n"
+                "W: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p, %r1, 0; @%p bra W;\n"
+                "add.u32 %r2, %r1, 1; st.param.b32 [out], %r2; ret;\n}\n"
+                ".func (.param .b32 out) set(.param .b64 at)\n{\n"
+                ".reg .b32 %r<3>; .reg .b64 %rd<2>;\nld.param.b64 %rd1, [at]; mov.u32 %r1, 5;\n"
+                "st.volatile.global.u32 [%rd1], %r1; st.param.b32 [out], %r1; ret;\n}\n" +
+                    Kernel("mov.u64 %rd3, wait; mov.u64 %rd4, set; setp.eq.u32 %p1, %r1, 0;\n"
+                           "selp.u64 %rd5, %rd3, %rd4, %p1; add.u64 %rd6, %rd1, 64;\n"
+                           "{ .param .b64 a; .param .b32 b; st.param.b64 [a], %rd6;\n"
+                           "P: .callprototype (.param .b32 _) _ (.param .b64 _);\n"
+                           "call (b), %rd5, (a), P; ld.param.b32 %r3, [b]; }\n"
+                           "st.global.u32 [%rd2], %r3;"),
+                Dim3(), Dim3{2, 1, 1}),
+            Grid::State::kDone);
+  EXPECT_THAT(ReadAll(2), ElementsAre(6, 5));
+}
+
 // Lanes whose predicate is false go on behind a return.
 TEST_F(GridTest, APartOfAWarpReturns) {
   EXPECT_EQ(Run(".func (.param .b32 out) most(.param .b32 in)\n{\n.reg .b32 %r<3>; .reg .pred %p;\n"

@@ -222,6 +222,44 @@ TEST_F(MatrixTest, MultipliesMatricesInSharedMemory) {
   }
 }
 
+// Both lie across, 8 rows or columns of a line of k side by side: groups of 8 lines of k are the
+// leading bytes apart, groups of 8 rows or columns the stride.
+TEST_F(MatrixTest, MultipliesMatricesThatLieAcrossInSharedMemory) {
+  // a: 64 by 16, row i is i in column 0, and 1 in column 9; b: 16 by 8, row 0 is 1, 2, ..., and row
+  // 9 is 0, 2, 4, ...
+  constexpr char kBody[] =
+      ".shared .align 128 .b8 s[4096]; .reg .f32 d<4>; .reg .pred q;\n"
+      "mov.u32 %r9, s; mad.lo.u32 %r10, %r1, 4, %r9; mov.u32 %r11, 0;\n"
+      "L: setp.ge.u32 %p1, %r11, 4096; @%p1 bra M; add.u32 %r12, %r10, %r11;\n"
+      "st.shared.u32 [%r12], 0; add.u32 %r11, %r11, 512; bra L; M: bar.sync 0;\n"
+      "setp.lt.u32 %p2, %r1, 64; shr.u32 %r13, %r1, 3; and.b32 %r14, %r1, 7;\n"
+      "mul.lo.u32 %r13, %r13, 128; mad.lo.u32 %r13, %r14, 2, %r13; add.u32 %r13, %r13, %r9;\n"
+      "cvt.rn.f16.u32 %h1, %r1; @%p2 st.shared.b16 [%r13], %h1;\n"
+      "mov.b16 %h3, 0x3c00; @%p2 st.shared.b16 [%r13+1040], %h3;\n"
+      "setp.lt.u32 %p3, %r1, 8; mad.lo.u32 %r14, %r1, 2, %r9; add.u32 %r15, %r1, 1;\n"
+      "cvt.rn.f16.u32 %h2, %r15; @%p3 st.shared.b16 [%r14+2048], %h2;\n"
+      "add.u32 %r15, %r1, %r1; cvt.rn.f16.u32 %h2, %r15; @%p3 st.shared.b16 [%r14+2192], %h2;\n"
+      "fence.proxy.async; bar.sync 0; cvt.u64.u32 %rd5, %r9; shr.u64 %rd5, %rd5, 4;\n"
+      "add.u64 %rd6, %rd5, 0x800400000; add.u64 %rd7, %rd5, 0x800080080;\n"
+      "setp.ne.u32 q, %r1, 1000; mov.f32 d0, 0f3F800000; mov.f32 d1, d0; mov.f32 d2, d0;\n"
+      "mov.f32 d3, d0; wgmma.fence.sync.aligned;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d0,d1,d2,d3}, %rd6, %rd7, q, 1, 1, 1, "
+      "1;\n"
+      "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n"
+      "mul.wide.u32 %rd8, %r1, 16; add.u64 %rd8, %rd1, %rd8; st.global.v4.f32 [%rd8], "
+      "{d0,d1,d2,d3};";
+  EXPECT_EQ(RunBody(kBody, 128), Grid::State::kDone) << fault_.words;
+  for (uint32_t thread = 0; thread < 128; ++thread) {
+    for (uint32_t i = 0; i < 4; ++i) {
+      const uint32_t row = thread / 32 * 16 + thread % 32 / 4 + i / 2 * 8;
+      const uint32_t column = thread % 4 * 2 + i % 2;
+      EXPECT_EQ(Read<float>(4 * thread + i),
+                static_cast<float>(row * (column + 1) + 2 * column + 1))
+          << thread;
+    }
+  }
+}
+
 // What sm_90a has and sm_90 has not.
 TEST_F(MatrixTest, KnowsWhatOneTargetHas) {
   EXPECT_EQ(ErrorOf("wgmma.fence.sync.aligned; setmaxnreg.dec.sync.aligned.u32 24;"), "");

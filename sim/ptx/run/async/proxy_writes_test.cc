@@ -75,6 +75,17 @@ TEST_F(ProxyWritesTest, FindsTheWritesOfThreadsWithoutAFence) {
   EXPECT_EQ(hazards_.front().address, DeviceAddress(0x404));
 }
 
+// A fence behind a flag is for what was written before the flag was set, too.
+TEST_F(ProxyWritesTest, FindsNothingWhereAFlagLeadsToTheFence) {
+  RunBlock(absl::StrCat(
+      "setp.eq.u32 %p4, %r1, 33; @%p4 st.shared.u32 [%r9], 7;\n"
+      "@%p4 st.release.cta.shared.u32 [%r9+512], 1;\n@!%p3 bra E;\n"
+      "F: ld.acquire.cta.shared.u32 %r5, [%r9+512]; setp.eq.u32 %p5, %r5, 0; @%p5 bra F;\n"
+      "fence.proxy.async;\n",
+      kStoreBulk));
+  EXPECT_THAT(hazards_, IsEmpty());
+}
+
 // The same of global memory, and of an overwriting copy.
 TEST_F(ProxyWritesTest, FindsStoresToGlobalMemory) {
   RunBlock(absl::StrCat("st.global.u32 [%rd2], 7; bar.sync 0;\n", kLoadBulk, kWait));
