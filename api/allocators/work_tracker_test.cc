@@ -198,6 +198,22 @@ TEST_F(WorkTrackerTest, KeepsWhatIsOfOtherDevices) {
   tracker().Drop(second);
 }
 
+// What the program recorded itself needs no event of the tracker.
+TEST_F(WorkTrackerTest, LetsAStreamWaitForAllWork) {
+  ExpectCreate(kOwnEvent);
+  ExpectRecord(kOwnEvent, kOtherStream);
+  ExpectWait(kStream, kEvent);
+  ExpectWait(kStream, kOwnEvent);
+  ExpectWait(kStream, kOtherEvent);
+  EXPECT_THAT(tracker().LetWait(kStream, {kEvent, kOtherStream, kOtherEvent}), IsOk());
+}
+
+TEST_F(WorkTrackerTest, SaysThatAStreamCannotWait) {
+  ExpectWait(kStream, kEvent, Refused());
+  EXPECT_THAT(tracker().LetWait(kStream, {kEvent, kOtherEvent}),
+              HasDriverCode(DriverCode::kOperatingSystem));
+}
+
 TEST_F(WorkTrackerTest, LosesNothingWhenAStepFails) {
   ExpectCreate(kOwnEvent);
   ExpectRecord(kOwnEvent, kStream);

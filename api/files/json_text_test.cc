@@ -32,6 +32,12 @@ TEST(JsonTextTest, ParsesWhatIsWithinTheBounds) {
   EXPECT_EQ(ParseJson<nlohmann::json>(R"({"a": ["[[[{{{,,,\"[", 1]})").value()["a"][1], 1);
 }
 
+// A quotation mark behind a backslash does not end a string.
+TEST(JsonTextTest, CountsNothingInAString) {
+  const std::string text = "\\\"" + std::string(kMaxJsonDepth + 1, '[');
+  EXPECT_THAT(ParseJson<nlohmann::json>("[\"" + text + "\"]"), IsOk());
+}
+
 // Nesting would overflow the stack where a value is copied or written.
 TEST(JsonTextTest, RefusesDeepNesting) {
   EXPECT_EQ(ErrorOf(Nested(kMaxJsonDepth + 1)), "it is nested more than 64 deep");

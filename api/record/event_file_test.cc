@@ -18,6 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "api/diagnostics.h"
+#include "api/record/diagnostic_event.h"
 #include "api/record/event.h"
 #include "api/record/event_format.h"
 #include "api/record/event_reader.h"
@@ -224,6 +226,50 @@ TEST(EventFileTest, WithADepthOfOneTheStackIsTheCall) {
   EXPECT_THAT(content.stacks[0], SizeIs(1));
   EXPECT_EQ(content.events[0].stack, content.events[1].stack);
   EXPECT_EQ(content.events[2].stack, 0u);
+}
+
+// A stack that cannot be unwound from where the program called begins and ends there.
+TEST(EventFileTest, ACallThatIsNotOnTheStackIsAllOfIt) {
+  const std::string path = PathOf("elsewhere.events");
+  EventWriterOptions options;
+  options.stack_depth = 8;
+  options.caller = [] { return this_place; };
+  this_place = reinterpret_cast<const void*>(&Outer);
+  Writer(path, options)->Add(Event());
+  this_place = nullptr;
+  const Content content = Read(path);
+  ASSERT_THAT(content.events, SizeIs(1));
+  EXPECT_THAT(content.stacks[0], SizeIs(1));
+}
+
+// A diagnostic has the memory that it is of, if there is any.
+TEST(EventFileTest, ADiagnosticIsReadAsItWasWritten) {
+  const std::string path = PathOf("diagnostics.events");
+  Diagnostic of_memory;
+  of_memory.severity = twinmmu::Severity::kWarning;
+  of_memory.range = AddressRange{DeviceAddress(0x4000), Bytes(64), Bytes(0)};
+  of_memory.handle = AllocationHandle(0x1'0000'0001);
+  of_memory.device = DeviceOrdinal(3);
+  {
+    const auto writer = Writer(path);
+    AddDiagnostic(*writer, DiagnosticKind::kDoubleUnmap, &of_memory);
+    AddDiagnostic(*writer, DiagnosticKind::kDoubleUnmap, nullptr);
+    const Diagnostic of_nothing;
+    AddDiagnostic(*writer, DiagnosticKind::kDoubleUnmap, &of_nothing);
+  }
+  const std::vector<Event> events = Read(path).events;
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(events[0].kind, EventKind::kDiagnostic);
+  EXPECT_EQ(events[0].severity, Severity::kWarning);
+  EXPECT_EQ(events[0].address, 0x4000u);
+  EXPECT_EQ(events[0].bytes, 64u);
+  EXPECT_EQ(events[0].allocation, 0x1'0000'0001u);
+  EXPECT_EQ(events[0].device, 3);
+  for (const Event& event : {events[1], events[2]}) {
+    EXPECT_EQ(event.address, 0u);
+    EXPECT_EQ(event.allocation, 0u);
+    EXPECT_EQ(event.device, Event().device);
+  }
 }
 
 TEST(EventFileTest, ManyEventsOfManyThreadsAreAllThere) {

@@ -116,6 +116,14 @@ TEST_P(SparseBufferTest, GivesMemoryToWhatIsCommittedOnly) {
   ExpectTaken(2 * granule());
 }
 
+TEST_P(SparseBufferTest, NoBytesAreNotResident) {
+  const auto buffer = Make();
+  ASSERT_THAT(Commit(*buffer, 3, 2), IsOk());
+  EXPECT_TRUE(buffer->IsResident(3 * granule() + Bytes(1), Bytes(1)));
+  EXPECT_FALSE(buffer->IsResident(3 * granule() + Bytes(1), Bytes(0)));
+  EXPECT_FALSE(buffer->IsResident(3 * granule(), Bytes(0)));
+}
+
 TEST_P(SparseBufferTest, CommitsWhatIsResidentWithoutACallAndKeepsItsContents) {
   const auto buffer = MakeWithThreeRuns();
   const DriverCallCounts before = buffer->stats().calls;

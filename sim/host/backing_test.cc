@@ -115,6 +115,17 @@ TEST(WindowTest, ShowsMemory) {
   EXPECT_DEATH(shown[5] = 'y', "");
 }
 
+// In the host's words.
+TEST(WindowTest, SaysWhyItShowsNothing) {
+  if (!Profile::ReferenceH200().window.claimed) GTEST_SKIP() << "no room for a window";
+  const auto window = Window::Make(WindowProfile{true, DeviceAddress(0), GiB(1)}, kSize);
+  ASSERT_THAT(window, IsOk());
+  const AddressRange range{window->range().base, kSize, Bytes(0)};
+  const absl::Status shown = window->Show(range, /*memory=*/nullptr, Access::kReadWrite);
+  EXPECT_THAT(shown, StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(shown.message(), ::testing::HasSubstr("Bad address"));
+}
+
 // Not claimed, a window is only numbers.
 TEST(WindowTest, CanBeNumbersOnly) {
   const auto window = Window::Make(WindowProfile{false, DeviceAddress(0x1000000), TiB(64)}, kSize);

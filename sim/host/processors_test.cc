@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -51,6 +52,8 @@ TEST_F(ProcessorsTest, PartOfAProcessorIsOne) {
   EXPECT_EQ(Processors(folder_), 1);
   Write("/cpu.max", "100001 100000");
   EXPECT_EQ(Processors(folder_), 2);
+  Write("/cpu.max", "200001 100000");
+  EXPECT_EQ(Processors(folder_), std::min(all_, 3));
 }
 
 TEST_F(ProcessorsTest, TheFirstVersionOfControlGroupsHasTwoFiles) {

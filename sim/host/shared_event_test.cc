@@ -2,13 +2,21 @@
 
 #include "sim/host/shared_event.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
+#include "absl/status/status.h"
+#include "api/sharing/owned_descriptor.h"
 #include "api/testing/matchers.h"
 #include "gtest/gtest.h"
+#include "sim/host/backing.h"
+#include "sim/host/foreign_file.h"
 
 namespace twinmmu {
 namespace {
@@ -64,6 +72,24 @@ TEST(SharedEvent, IsTheSameInAnotherProcess) {
   EXPECT_EQ(event->last(), own + 1);
   EXPECT_TRUE(event->IsOver(own + 1));
   EXPECT_FALSE(event->IsOwn());
+}
+
+// Whoever made the name up: nothing could be read there.
+TEST(SharedEvent, IsNotOpenedInAFileThatIsTooShort) {
+  const SharedEventName real = (*SharedEvent::Make())->name();
+  uint64_t mark = 0;
+  std::memcpy(&mark, real.data(), sizeof(mark));
+  const OwnedDescriptor file(memfd_create("short", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(ftruncate(file.get(), 4095), 0);
+  ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+  const SharedEventName name = NameFile(mark, *IdentifyFile(file.get()), file.get());
+  const pid_t child = fork();
+  if (child == 0) {
+    std::_Exit(absl::IsInvalidArgument(SharedEvent::Open(name).status()) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(SharedEvent, IsNotOpenedOnceItIsGone) {

@@ -78,6 +78,16 @@ TEST(HintsByPageTest, BlocksHaveTheirOwnPieces) {
   EXPECT_TRUE(hints.InCommon(Pages(513, 1), next).read_mostly);
 }
 
+// Though the pages of the next one have the same hints.
+TEST(HintsByPageTest, APieceEndsWithItsBlock) {
+  HintsByPage hints;
+  const AddressRange next = Pages(512, 512);
+  hints.Edit(Pages(512, 1), next, SetReadMostly);
+  hints.Edit(Pages(511, 1), kBlock, SetReadMostly);
+  EXPECT_TRUE(hints.InCommon(Pages(512, 1), next).read_mostly);
+  EXPECT_FALSE(hints.InCommon(Pages(512, 2), next).read_mostly) << "page 513 has no hints";
+}
+
 TEST(HintsByPageTest, HintsInTheMiddleAreForgotten) {
   HintsByPage hints;
   hints.Edit(Pages(0, 10), kBlock, SetReadMostly);

@@ -1,6 +1,7 @@
 // What a process that means harm writes into the file of a multicast object that it shares.
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,9 +99,11 @@ class ForgedTeamTest : public testing::Test {
 TEST_F(ForgedTeamTest, ADeviceThatIsNotThereIsNoneOfTheTeam) {
   Put(1, 0b111);
   Announce();
-  const absl::Status bound = machine_.Bind();
-  EXPECT_THAT(bound, HasDriverCode(DriverCode::kOperatingSystem));
-  EXPECT_THAT(std::string(bound.message()), HasSubstr("makes no sense"));
+  for (const char* const when : {"at first", "again"}) {
+    const absl::Status bound = machine_.Bind();
+    EXPECT_THAT(bound, HasDriverCode(DriverCode::kOperatingSystem)) << when;
+    EXPECT_THAT(std::string(bound.message()), HasSubstr("makes no sense")) << when;
+  }
   Put(1, 0b11);
   EXPECT_THAT(machine_.Bind(), IsOk());
 }
@@ -179,6 +182,18 @@ TEST_F(ForgedEntryTest, LeadsToWhatItSaysOrNowhere) {
   const auto machine = Importer();
   Forge(Good(memory_, id_));
   EXPECT_THAT(machine->SumOfAll(0), IsOkAndHolds(0u));
+}
+
+// A file of the right size that says nothing of memory.
+TEST_F(ForgedEntryTest, AFileThatIsNoMemoryIsNotReached) {
+  const int file = memfd_create("other", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, static_cast<off_t>((kGranule + KiB(64)).value())), 0);
+  const auto machine = Importer();
+  Forge(Good(file, id_));
+  const absl::Status fault = machine->SumOfAll(0).status();
+  EXPECT_THAT(fault, HasDriverCode(DriverCode::kIllegalAddress));
+  EXPECT_THAT(std::string(fault.message()), HasSubstr("not what was bound"));
+  close(file);
 }
 
 // Words that could mean something, and others, in all places where something is looked for.

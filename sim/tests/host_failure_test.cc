@@ -640,6 +640,28 @@ TEST_P(HostFailureTest, NothingIsLost) {
   RecordProperty("failures", std::to_string(total));
 }
 
+// Memory of an array that the host does not take back goes when the next array is made.
+TEST(KeptArrayTest, GoesWithTheNextArray) {
+  const auto simulator = MakeSimulator(StreamPolicy::kEager);
+  SparseArrays& arrays = **simulator->sparse_arrays();
+  const ArrayDescriptor descriptor{{1024, 256, 0}, ArrayFormat::kUint32, 1, 0};
+  const int64_t before = failing_host::MappedBytes();
+  const Array first = *arrays.CreateArray(kDevice0, descriptor);
+  const int64_t with_one = failing_host::MappedBytes();
+  ASSERT_GT(with_one, before);
+  {
+    failing_host::FailAt(Fails::kSystemCalls, 0, /*for_good=*/true);
+    const failing_host::Scope scope;
+    EXPECT_THAT(arrays.DestroyArray(first), IsOk());
+    EXPECT_TRUE(scope.failed());
+  }
+  EXPECT_EQ(failing_host::MappedBytes(), with_one);
+  const Array second = *arrays.CreateArray(kDevice0, descriptor);
+  EXPECT_EQ(failing_host::MappedBytes(), with_one);
+  EXPECT_THAT(arrays.DestroyArray(second), IsOk());
+  EXPECT_EQ(failing_host::MappedBytes(), before);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, HostFailureTest,
     testing::Combine(testing::Values(Fails::kSystemCalls, Fails::kMemory), testing::Bool(),

@@ -111,6 +111,19 @@ TEST(NamedMachinesTest, LaterDriversImportMemoryOfDevicesThatAreNotVisible) {
   EXPECT_EQ(importer.vmm().GetMemoryInfo(kDevice0)->free, before);
 }
 
+// They can do so with memory only: a multicast object of such devices is of no use here.
+TEST(NamedMachinesTest, LaterDriversImportNoObjectOfDevicesThatAreNotVisible) {
+  Profile here = MachineOf("exporter-invisible");
+  here.driver_version = 13020;
+  SharingMachine exporter(MachineOf("driver-13.2"));
+  SharingMachine importer(here);
+  Multicast& multicast = **exporter.simulator().multicast();
+  const int foreign =
+      exporter.Export(*multicast.Create({2, kGranule, HandleType::kPosixFileDescriptor, 0}));
+  EXPECT_THAT(importer.Import(foreign), HasDriverCode(DriverCode::kInvalidDevice));
+  close(foreign);
+}
+
 TEST(NamedMachinesTest, LocalityDomainsCameWithCuda134) {
   AllocationProperties domain;
   domain.location = Location::LocalityDomain(kDevice0, 1);

@@ -108,6 +108,31 @@ class NearestMemoryTest : public MachineTest {
   }
 };
 
+// A managed variable is where the program has it, and not with the others of its module.
+TEST_F(NearestMemoryTest, IsOfAManagedVariable) {
+  const std::string text = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.global .attribute(.managed) .align 4 .b8 shared_counts[64];
+.visible .entry store_far_behind()
+{
+  .reg .u64 %place;
+  mov.u64 %place, shared_counts;
+  add.u64 %place, %place, 0x4000000040;
+  st.global.u32 [%place], 7;
+  ret;
+}
+)";
+  const auto module = executor().LoadModule(kDevice0, text);
+  ASSERT_THAT(module, IsOk());
+  const auto kernel = executor().GetKernel(*module, "store_far_behind");
+  ASSERT_THAT(kernel, IsOk());
+  ASSERT_THAT(executor().Launch(Stream(kDevice0), *kernel, LaunchConfig(), {}), IsOk());
+  EXPECT_THAT(std::string(executor().SynchronizeDevice(kDevice0).message()),
+              HasSubstr("256 GiB after variable shared_counts, ["));
+}
+
 // A variable of a module is told by its name, and not as memory of the module, too.
 TEST_F(NearestMemoryTest, IsOfAVariable) {
   EXPECT_THAT(WordsOfFault(), AllOf(HasSubstr("variable counts, ["), Not(HasSubstr("memory of"))));

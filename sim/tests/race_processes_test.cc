@@ -11,6 +11,7 @@
 #include "sim/calls/executor/host_functions.h"
 #include "sim/calls/pools/pool_calls.h"
 #include "sim/testing/sharing_machine.h"
+#include "sim/testing/two_processes.h"
 
 namespace twinmmu {
 namespace {
@@ -334,6 +335,30 @@ TEST_F(RaceProcessesTest, PiecesOfPoolsAreSeenToo) {
   consumer_.Get(At(imported->address, kGranule));
   EXPECT_THAT(Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
   EXPECT_THAT(pools.Free(producer_.stream(), *ahead), IsOk());
+}
+
+// Unlike other memory it cannot be opened in the process that made it.
+TEST(RaceOfProcessesTest, LinearMemoryIsSeenToo) {
+  constexpr LinearCalls::Context kFirst = {kDevice0, 1};
+  OtherProcess other([&](Line& line) {
+    Machine consumer;
+    FileName name;
+    ASSERT_TRUE(line.Receive(&name));
+    const auto opened = consumer.simulator().linear().OpenShared(kFirst, name);
+    ASSERT_THAT(opened, IsOk());
+    consumer.Get(opened->range);
+    consumer.Wait();
+    EXPECT_THAT(consumer.Found(), ElementsAre(IsDiagnostic(DiagnosticKind::kDataRace)));
+  });
+  Machine producer;
+  const auto memory = producer.simulator().linear().Allocate(kFirst, kGranule);
+  ASSERT_THAT(memory, IsOk());
+  const auto name = producer.simulator().linear().Share(*memory);
+  ASSERT_THAT(name, IsOk());
+  producer.Fill(At(*memory, kGranule));
+  ASSERT_THAT(producer.executor().QueryStream(producer.stream()), IsOk());
+  ASSERT_TRUE(other.line().Send(*name));
+  EXPECT_TRUE(other.Succeeds());
 }
 
 // Memory of later lies where that lay.

@@ -102,6 +102,7 @@ TEST(ArrayLayoutTest, KeepsElementsApart) {
               ASSERT_LT(run.block, layout.blocks());
               ASSERT_LE(run.offset + layout.element(), ArrayLayout::kBlock);
               ASSERT_GE(run.elements, 1u);
+              ASSERT_LE(run.elements, size.x - x);
               places.insert({run.block, run.offset});
             }
           }

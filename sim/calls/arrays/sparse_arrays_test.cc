@@ -209,15 +209,15 @@ TEST_F(SparseArraysTest, MemoryThatIsReleasedIsTold) {
 }
 
 TEST_F(SparseArraysTest, WhatIsNotDestroyedIsLeft) {
-  const Array array = MakeArray(kDevice1);
-  const MipmappedArray mipmap = MakeMipmappedArray();
+  const Array array = MakeArray(kDevice1);             // call 1
+  const MipmappedArray mipmap = MakeMipmappedArray();  // call 2
   ASSERT_THAT(arrays().GetLevel(mipmap, 2), IsOk());
-  const auto left = [&](const char* call, DeviceOrdinal device) {
+  const auto left = [&](const char* call, uint64_t call_id, DeviceOrdinal device) {
     return AllOf(IsDiagnostic(Kind::kLeakedArray), DiagnosticCallIs(call),
-                 DiagnosticDeviceIs(device));
+                 DiagnosticCallIdIs(call_id), DiagnosticDeviceIs(device));
   };
-  EXPECT_THAT(simulator_->leaks(), ElementsAre(left("cuArray3DCreate", kDevice1),
-                                               left("cuMipmappedArrayCreate", kDevice0)));
+  EXPECT_THAT(simulator_->leaks(), ElementsAre(left("cuArray3DCreate", 1, kDevice1),
+                                               left("cuMipmappedArrayCreate", 2, kDevice0)));
   EXPECT_THAT(arrays().DestroyArray(array), IsOk());
   EXPECT_THAT(arrays().DestroyMipmappedArray(mipmap), IsOk());
   EXPECT_THAT(simulator_->leaks(), IsEmpty());

@@ -147,6 +147,7 @@ TEST_F(ExecutorTest, KnowsDeadStreamsAndEvents) {
   EXPECT_THAT(executor().SynchronizeStream(Stream(kDevice1, stream.value())),
               HasDriverCode(kHandle));
   EXPECT_THAT(executor().RecordEvent(event, Stream(kDevice1)), HasDriverCode(kHandle));
+  EXPECT_THAT(executor().QueryEvent(Event(kDevice1, event.value())), HasDriverCode(kHandle));
   EXPECT_THAT(executor().DestroyStream(stream), IsOk());
   EXPECT_THAT(executor().DestroyEvent(event), IsOk());
   for (const Stream dead : {stream, Stream(kDevice0, 0x1234)}) {

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/testing/diagnostic_matchers.h"
+#include "sim/calls/executor/host_functions.h"
 #include "sim/testing/test_machine.h"
 
 namespace twinmmu {
@@ -338,6 +339,19 @@ TEST_P(MemoryOperationsTest, AWaitThatNothingWillEndIsATimeout) {
                                 DiagnosticMessageIs(AllOf(HasSubstr(" to reach 5, but they are 0"),
                                                           HasSubstr(how))))));
   EXPECT_THAT(executor().SynchronizeStream(b_), HasDriverCode(DriverCode::kLaunchTimeout));
+}
+
+// The thread that calls the program's functions is the simulator's own.
+TEST_P(MemoryOperationsTest, AThreadThatCallsFunctionsEndsNoWait) {
+  EXPECT_THAT(simulator_->host_functions().Submit("a test", a_, [](DriverCode) {}), IsOk());
+  EXPECT_THAT(executor().SynchronizeStream(a_), IsOk());
+  EXPECT_THAT(Submit(a_, {WaitFor(Word(0), 5)}), IsOk());
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  if (std::distance(begin(threads), end(threads)) != 3) GTEST_SKIP() << "a sanitizer has another";
+  EXPECT_THAT(executor().SynchronizeStream(a_), HasDriverCode(DriverCode::kLaunchTimeout));
+  EXPECT_THAT(simulator_->diagnostics(),
+              ElementsAre(AllOf(IsDiagnostic(DiagnosticKind::kEndlessWait),
+                                DiagnosticMessageIs(HasSubstr("nothing else can write them")))));
 }
 
 TEST_P(MemoryOperationsTest, StreamsThatWaitForEachOtherWaitForever) {

@@ -149,6 +149,25 @@ TEST_F(FabricTest, ImportsMemoryThatHasBothHandleTypes) {
   EXPECT_THAT(vmm().ImportShareableHandle(*shared), IsOk());
 }
 
+// Though only a descriptor kept it, it stays when that is closed.
+TEST_F(FabricTest, AnImportKeepsWhatADescriptorKept) {
+  const Bytes free = vmm().GetMemoryInfo(kDevice0)->free;
+  AllocationProperties both = OnFabric();
+  both.requested_handle_types = HandleType::kFabric | HandleType::kPosixFileDescriptor;
+  const AllocationHandle handle = Create(1, both);
+  const auto by_file = vmm().ExportShareableHandle(handle, HandleType::kPosixFileDescriptor);
+  const auto by_fabric = vmm().ExportShareableHandle(handle, HandleType::kFabric);
+  ASSERT_THAT(by_file, IsOk());
+  ASSERT_THAT(by_fabric, IsOk());
+  ASSERT_THAT(vmm().Release(handle), IsOk());
+  const auto imported = vmm().ImportShareableHandle(*by_fabric);
+  ASSERT_THAT(imported, IsOk());
+  close(by_file->file_descriptor);
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, free - kGranule);
+  EXPECT_THAT(vmm().Release(*imported), IsOk());
+  EXPECT_EQ(vmm().GetMemoryInfo(kDevice0)->free, free);
+}
+
 // A fabric handle keeps no memory; a dead one, and that of another machine, name nothing.
 TEST_F(FabricTest, AHandleKeepsNothing) {
   const Bytes free = vmm().GetMemoryInfo(kDevice0)->free;
