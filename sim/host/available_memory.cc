@@ -16,7 +16,7 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
 
 // The number behind a word of a file of the kernel, or `otherwise`.
-uint64_t NumberBehind(const char* path, const char* word, uint64_t otherwise) {
+uint64_t NumberBehind(const std::string& path, const char* word, uint64_t otherwise) {
   std::ifstream file(path);
   std::string found;
   uint64_t number = 0;
@@ -27,7 +27,7 @@ uint64_t NumberBehind(const char* path, const char* word, uint64_t otherwise) {
 }
 
 // The number that is all that the file has: "max" is none.
-uint64_t NumberIn(const char* path, uint64_t otherwise) {
+uint64_t NumberIn(const std::string& path, uint64_t otherwise) {
   std::ifstream file(path);
   uint64_t number = 0;
   return file >> number ? number : otherwise;
@@ -39,11 +39,11 @@ uint64_t OfMachine() {
 }
 
 // As a container sees its own. What files keep in memory goes where room is needed.
-uint64_t OfControlGroup() {
-  const uint64_t limit = NumberIn("/sys/fs/cgroup/memory.max", kAll);
-  const uint64_t taken = NumberIn("/sys/fs/cgroup/memory.current", kAll);
+uint64_t OfControlGroup(const std::string& folder) {
+  const uint64_t limit = NumberIn(folder + "/memory.max", kAll);
+  const uint64_t taken = NumberIn(folder + "/memory.current", kAll);
   if (limit == kAll || taken == kAll) return kAll;
-  const char* const statistics = "/sys/fs/cgroup/memory.stat";
+  const std::string statistics = folder + "/memory.stat";
   const uint64_t files =
       NumberBehind(statistics, "inactive_file", 0) + NumberBehind(statistics, "active_file", 0);
   return limit - std::min(limit, taken - std::min(taken, files));
@@ -51,7 +51,9 @@ uint64_t OfControlGroup() {
 
 }  // namespace
 
-Bytes AvailableMemory() { return Bytes(std::min(OfMachine(), OfControlGroup())); }
+Bytes AvailableMemory(const std::string& control_group) {
+  return Bytes(std::min(OfMachine(), OfControlGroup(control_group)));
+}
 
 Bytes UntouchedBytes(const char* memory, uint64_t size) {
   std::array<unsigned char, 16384> resident;

@@ -4,6 +4,7 @@
 #define TWINMMU_SIM_HOST_AVAILABLE_MEMORY_H_
 
 #include <cstdint>
+#include <string>
 
 #include "api/address.h"
 
@@ -11,7 +12,8 @@ namespace twinmmu {
 
 // What can be written for the first time before the host ends a process for it: of the machine, and
 // of the control group if there is one. All that there can be, if the host does not say.
-Bytes AvailableMemory();
+// `control_group`: the folder of the process's own, as a container sees it.
+Bytes AvailableMemory(const std::string& control_group = "/sys/fs/cgroup");
 // How many of `size` bytes at `memory` are on pages that take none of it yet.
 Bytes UntouchedBytes(const char* memory, uint64_t size);
 
