@@ -164,7 +164,7 @@ class PhysicalMemory {
     uint64_t linear_block = 0;  // LinearAllocation::block_id; 0: no linear memory
     Bytes kept;                 // the room of that block, from when it was freed
     Bytes size;
-    Location location;
+    Location location;  // of that block
     uint64_t call = 0;
   };
   // A new descriptor that pins `range`, but for its file, as long as it is open, in any process. It

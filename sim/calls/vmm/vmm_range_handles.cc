@@ -76,7 +76,6 @@ absl::StatusOr<int> SimulatedVmm::DoGetHandleForAddressRange(DeviceOrdinal devic
   PhysicalMemory::PinnedRange pinned;
   pinned.allocations = *std::move(allocations);
   pinned.size = range.size;
-  pinned.location = Location::Device(device);
   if (linear != nullptr) {
     pinned.linear_block = linear->block_id;
     pinned.location = Location::Device(linear->device);
