@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -20,6 +22,11 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+ptrdiff_t OpenFiles() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return std::distance(begin(files), end(files));
+}
 
 class ReplacedFileTest : public testing::Test {
  protected:
@@ -57,9 +64,11 @@ TEST_F(ReplacedFileTest, TakesThePlaceOfWhatWasThereWhenItIsWhole) {
 
 TEST_F(ReplacedFileTest, WithoutItsEndWhatWasThereStays) {
   std::ofstream(path_) << "before";
+  const ptrdiff_t open = OpenFiles();
   ReplacedFile(path_).stream() << std::string(1'000'000, 'x');
   EXPECT_EQ(TextOf(path_), "before");
   EXPECT_THAT(Names(), ElementsAre("run.html"));
+  EXPECT_EQ(OpenFiles(), open);
 }
 
 // Each of two at once is whole; the last one stays.

@@ -340,5 +340,22 @@ TEST(ReportWordsTest, TellAllAsJsonLines) {
                                       {"failures", 1}}));
 }
 
+// Memory whose handle the program has taken from an address says where, too.
+TEST(ReportWordsTest, TellWhereAHandleWasRetained) {
+  ProcessReport report = Example();
+  const auto leak = [&] {
+    std::istringstream text(ToJsonLines(report, "ended with exit code 0"));
+    for (std::string line; std::getline(text, line);) {
+      const nlohmann::json fields = nlohmann::json::parse(line);
+      if (fields["type"] == "leak") return fields;
+    }
+    return nlohmann::json();
+  };
+  EXPECT_EQ(leak().count("retained"), 0u);
+  report.alive[0].retained = At("cuMemRetainAllocationHandle", 0x50);
+  EXPECT_EQ(leak()["retained"],
+            (nlohmann::json{{"module", "/opt/app/bin/pool"}, {"offset", "0x50"}}));
+}
+
 }  // namespace
 }  // namespace twinmmu::libcuda

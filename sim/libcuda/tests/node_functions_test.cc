@@ -1,8 +1,13 @@
 // Nodes of graphs by the driver's C interface: what the simulator makes of them where a driver was
 // not asked, or does otherwise. The simulated driver is linked in.
 
+#include <algorithm>
 #include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/libcuda/calls/entry_points.h"
 #include "sim/libcuda/process.h"
@@ -18,6 +23,8 @@ CUresult cuCtxSetLimit(int, size_t);
 CUresult cuGraphCreate(CUgraph*, unsigned int);
 CUresult cuGraphAddNode_v2(CUgraphNode*, CUgraph, const CUgraphNode*, const CUgraphEdgeData*,
                            size_t, CUgraphNodeParams*);
+CUresult cuGraphAddChildGraphNode(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUgraph);
+CUresult cuGraphDebugDotPrint(CUgraph, const char*, unsigned int);
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle*, CUgraph, CUcontext, unsigned int,
                                         unsigned int);
 CUresult cuGraphExecUpdate_v2(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*);
@@ -41,6 +48,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t);
 }
 
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr CUresult kInvalidValue = 1;
 constexpr CUresult kUpdateFailure = 910;
@@ -189,6 +198,24 @@ TEST_F(NodeFunctionsTest, MemoryOfAPoolIsFilledWhereTheContextHasAccess) {
   const CUmemAccessDesc access = {{1, 0}, 3};
   ASSERT_EQ(cuMemPoolSetAccess(pool, &access, 1), CUDA_SUCCESS);
   EXPECT_EQ(cuGraphAddMemsetNode(&node, graph_, nullptr, 0, &fill, context_), CUDA_SUCCESS);
+}
+
+// With what is in its nodes; each part ends.
+TEST_F(NodeFunctionsTest, AGraphIsPrintedWithTheGraphsInside) {
+  CUgraph outer = nullptr;
+  CUgraphNode child = nullptr;
+  AddKernel();
+  ASSERT_EQ(cuGraphCreate(&outer, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphAddChildGraphNode(&child, outer, nullptr, 0, graph_), CUDA_SUCCESS);
+  const std::string path = testing::TempDir() + "inside.dot";
+  ASSERT_EQ(cuGraphDebugDotPrint(outer, path.c_str(), 0), CUDA_SUCCESS);
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  const std::string dot = text.str();
+  EXPECT_THAT(dot, HasSubstr("label=\"GRAPH\""));
+  EXPECT_THAT(dot, HasSubstr("label=\"KERNEL\""));
+  EXPECT_EQ(std::count(dot.begin(), dot.end(), '{'), 3) << dot;
+  EXPECT_EQ(std::count(dot.begin(), dot.end(), '}'), 3) << dot;
 }
 
 }  // namespace

@@ -200,6 +200,17 @@ TEST(AtomicVectorFormsTest, HaveAsManyElementsAsTheySay) {
       "the values are not a vector of 2");
 }
 
+TEST(MulticastFormsTest, HaveAsManyElementsAsTheySay) {
+  ExpectTaken({"multimem.st.relaxed.sys.global.v2.f32 [%rd1], {%f1, %f2}",
+               "multimem.ld_reduce.relaxed.sys.global.add.v2.f32 {%f1, %f2}, [%rd1]",
+               "multimem.st.relaxed.sys.global.f32 [%rd1], %f1"});
+  ExpectRefused({"multimem.st.relaxed.sys.global.v2.f32 [%rd1], {%f1, %f2, %f3, %f4}",
+                 "multimem.st.relaxed.sys.global.v2.f32 [%rd1], {%f1}",
+                 "multimem.st.relaxed.sys.global.v2.f32 [%rd1], %f1",
+                 "multimem.ld_reduce.relaxed.sys.global.add.v2.f32 {%f1}, [%rd1]"},
+                "the elements are not a vector of 2");
+}
+
 TEST(ConversionFormsTest, RegistersMayBeWiderThanTheirValues) {
   ExpectTaken({"cvt.u16.u8 %rd1, %r1", "cvt.u32.u16 %rd1, %r1"});
   ExpectRefused({"cvt.u32.u16 %h1, %h2"}, "'%h1' is .b16, not .u32");

@@ -141,6 +141,20 @@ TEST(ApproximateTest, PowersAndTangentsAreOfHalvesToo) {
   EXPECT_EQ(ResultOf("tanh.approx.bf16x2", {0xc2c80000}), 0xbf800000u);
 }
 
+// What they flush is a zero with its sign, before and after.
+TEST(ApproximateTest, SubnormalsOfF32AreKeptOrFlushed) {
+  const uint64_t tiny = Bits(-kTiny), minus_infinity = Bits(-kInfinity);
+  EXPECT_EQ(ResultOf("sin.approx.f32", {tiny}), tiny);
+  EXPECT_EQ(ResultOf("sin.approx.ftz.f32", {tiny}), kMinusZero);
+  EXPECT_EQ(ResultOf("sqrt.approx.ftz.f32", {tiny}), kMinusZero);
+  EXPECT_EQ(ResultOf("rcp.approx.ftz.f32", {tiny}), minus_infinity);
+  EXPECT_EQ(ResultOf("rsqrt.approx.ftz.f32", {tiny}), minus_infinity);
+  EXPECT_EQ(ResultOf("lg2.approx.ftz.f32", {tiny}), minus_infinity);
+  EXPECT_EQ(ResultOf("cos.approx.ftz.f32", {tiny}), Bits(1.0F));
+  EXPECT_EQ(ResultOf("ex2.approx.f32", {Bits(-127.0F)}), Bits(0x1p-127F));
+  EXPECT_EQ(ResultOf("ex2.approx.ftz.f32", {Bits(-127.0F)}), 0u);
+}
+
 // Of f64, they tell only the upper half.
 TEST(ApproximateTest, ReciprocalsOfF64HaveHalfOfTheBits) {
   const auto upper = [](uint64_t bits) { return bits & 0xffffffff00000000; };

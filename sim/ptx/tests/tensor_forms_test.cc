@@ -42,6 +42,7 @@ TEST(TensorFormsTest, CopiesHaveTheseForms) {
         "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col [%rd1, {%r1, %r2, %r3}], {%h1};",
         "tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2;",
         "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [s], 1, %r1;",
+        "tensormap.replace.tile.global_stride.global.b1024.b64 [%rd1], 1, %rd2;",
         "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
         "[%rd1], [s], 128;",
         "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;",
@@ -69,6 +70,7 @@ TEST(TensorFormsTest, OthersAreRefusedWithWords) {
       {"cp.reduce.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, %r2}], [s];",
        "the operation is missing"},
       {"tensormap.replace.tile.rank.global.b1024.b64 [%rd1], %rd2;", "another type"},
+      {"tensormap.replace.tile.global_stride.global.b1024.b32 [%rd1], 1, %r1;", "another type"},
       {"tensormap.replace.tile.box_dim.global.b1024.b32 [%rd1], 5, %r1;", "five dimensions"},
   };
   for (const auto& [form, words] : forms) EXPECT_THAT(ErrorOf(form), HasSubstr(words)) << form;
