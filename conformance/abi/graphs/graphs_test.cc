@@ -258,6 +258,24 @@ TEST_F(GraphsTest, DeadObjectsAreErrors) {
   EXPECT_EQ(cuGraphAddEmptyNode(&made, graph_, &node, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(GraphsTest, WhatIsInsideAGraphEndsWithIt) {
+  if (!TraitsOf().survives_bad_pointers) GTEST_SKIP() << "this driver may end the process";
+  const CUgraph child = MakeGraph();
+  AddEmpty(child);
+  CUgraph graph = nullptr;
+  ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+  CUgraphNode node = nullptr;
+  CUgraph inside = nullptr;
+  ASSERT_EQ(cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphChildGraphNodeGetGraph(node, &inside), CUDA_SUCCESS);
+  const CUgraphNode first = NodesOf(inside)[0];
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  size_t count = 0;
+  CUgraphNodeType type;
+  EXPECT_EQ(cuGraphGetNodes(inside, nullptr, &count), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphNodeGetType(first, &type), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(GraphsTest, ACloneHasNodesOfItsOwn) {
   const CUgraphNode a = AddKernel(add_, 1);
   const CUgraphNode b = AddEmpty({a});
@@ -268,6 +286,50 @@ TEST_F(GraphsTest, ACloneHasNodesOfItsOwn) {
   EXPECT_EQ(cuGraphNodeFindInClone(&found, b, clone), CUDA_SUCCESS);
   EXPECT_EQ(found, NodesOf(clone)[1]);
   EXPECT_NE(found, b);
+  EXPECT_EQ(cuGraphDestroy(clone), CUDA_SUCCESS);
+}
+
+// Whatever the order was in the graph. Measured on an H200 with driver 580.159.
+TEST_F(GraphsTest, CopiesTellTheirRootsTheLatestMadeFirst) {
+  const Nodes nodes = {AddEmpty(), AddEmpty(), AddEmpty()};
+  EXPECT_EQ(add_dependencies(graph_, &nodes[2], &nodes[0], nullptr, 1), CUDA_SUCCESS);
+  EXPECT_EQ(remove_dependencies(graph_, &nodes[2], &nodes[0], nullptr, 1), CUDA_SUCCESS);
+  ASSERT_EQ(RootsOf(graph_), (Nodes{nodes[0], nodes[2], nodes[1]}));
+  const CUgraph parent = MakeGraph();
+  CUgraphNode node = nullptr;
+  CUgraph clone = nullptr;
+  CUgraph inside = nullptr;
+  EXPECT_EQ(cuGraphClone(&clone, graph_), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphAddChildGraphNode(&node, parent, nullptr, 0, graph_), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphChildGraphNodeGetGraph(node, &inside), CUDA_SUCCESS);
+  for (const CUgraph copy : {clone, inside}) {
+    const Nodes copied = NodesOf(copy);
+    ASSERT_EQ(copied.size(), 3u);
+    EXPECT_EQ(RootsOf(copy), (Nodes{copied[2], copied[1], copied[0]}));
+  }
+  EXPECT_EQ(cuGraphDestroy(clone), CUDA_SUCCESS);
+}
+
+// What is behind a node; what is before it stays in the order in which it was added. Measured on an
+// H200 with driver 580.159.
+TEST_F(GraphsTest, ACloneTellsEdgesInTheOrderOfTheNodesBehindThem) {
+  const Nodes nodes = {AddEmpty(), AddEmpty(), AddEmpty(), AddEmpty()};
+  for (const size_t behind : {2, 0, 1}) {
+    EXPECT_EQ(add_dependencies(graph_, &nodes[3], &nodes[behind], nullptr, 1), CUDA_SUCCESS);
+  }
+  for (const size_t before : {2, 1}) {
+    EXPECT_EQ(add_dependencies(graph_, &nodes[before], nodes.data(), nullptr, 1), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(EdgesOf(graph_), (Edges{{1, 0}, {2, 0}, {3, 2}, {3, 0}, {3, 1}}));
+  CUgraph clone = nullptr;
+  EXPECT_EQ(cuGraphClone(&clone, graph_), CUDA_SUCCESS);
+  EXPECT_EQ(EdgesOf(clone), (Edges{{1, 0}, {2, 0}, {3, 0}, {3, 1}, {3, 2}}));
+  const Nodes copied = NodesOf(clone);
+  Nodes before(3);
+  size_t count = before.size();
+  ASSERT_EQ(copied.size(), 4u);
+  EXPECT_EQ(get_dependencies(copied[0], before.data(), nullptr, &count), CUDA_SUCCESS);
+  EXPECT_EQ(before, (Nodes{copied[3], copied[2], copied[1]}));
   EXPECT_EQ(cuGraphDestroy(clone), CUDA_SUCCESS);
 }
 

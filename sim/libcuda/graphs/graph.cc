@@ -151,12 +151,10 @@ std::shared_ptr<Graph> Graph::Copy(const std::function<GraphId(GraphId)>& rename
     copied.original = id;
     copied.enabled = node.enabled;
     copied.stack_bytes = node.stack_bytes;
-    copied.root_since = node.root_since;
     copied.leaf_since = node.leaf_since;
     ForEachInside(copied.work,
                   [&](std::shared_ptr<Graph>& inside) { inside = inside->Copy(rename); });
   }
-  copy->last_root_ = last_root_;
   copy->last_leaf_ = last_leaf_;
   copy->is_of_memory_ = is_of_memory_;
   copy->conditions_ = conditions_;
@@ -164,9 +162,7 @@ std::shared_ptr<Graph> Graph::Copy(const std::function<GraphId(GraphId)>& rename
     GraphNode* const copied = copy->Find(names[id]);
     for (const GraphLink& link : node.dependencies) {
       copied->dependencies.push_back({names[link.node], link.data});
-    }
-    for (const GraphLink& link : node.dependents) {
-      copied->dependents.push_back({names[link.node], link.data});
+      copy->Find(names[link.node])->dependents.push_back({names[id], link.data});
     }
   }
   return copy;

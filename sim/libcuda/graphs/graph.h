@@ -80,7 +80,8 @@ class Graph {
   std::vector<GraphId> Order() const;
 
   // The same nodes, edges and child graphs, under the ids that rename() gives to those of graphs
-  // and nodes.
+  // and nodes. As on an H200, what a node depends on and which leaves are the latest stays in its
+  // order; roots and what depends on a node have that of the nodes.
   std::shared_ptr<Graph> Copy(const std::function<GraphId(GraphId)>& rename) const;
 
   // Calls visit(graph) for this one and all graphs inside it.
