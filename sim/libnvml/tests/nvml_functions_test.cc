@@ -355,6 +355,17 @@ TEST_F(NvmlAloneTest, HasNoPartsOfDevices) {
   EXPECT_EQ(Nvml("nvmlDeviceGetGpuInstanceId", Device(0), &current), NVML_ERROR_INVALID_ARGUMENT);
 }
 
+TEST_F(NvmlAloneTest, HasNoRowsThatFail) {
+  unsigned int corrected = 9, uncorrected = 9, is_pending = 9, has_failed = 9;
+  EXPECT_EQ(Nvml("nvmlDeviceGetRemappedRows", Device(0), &corrected, &uncorrected, &is_pending,
+                 &has_failed),
+            NVML_SUCCESS);
+  EXPECT_EQ(corrected, 0u);
+  EXPECT_EQ(uncorrected, 0u);
+  EXPECT_EQ(is_pending, 0u);
+  EXPECT_EQ(has_failed, 0u);
+}
+
 TEST_F(NvmlAloneTest, IsUninitializedInAChild) {
   const nvmlDevice_t device = Device(0);
   const pid_t child = fork();

@@ -96,6 +96,23 @@ TEST(NvmlSettingsTest, AFabricIsThereIfTheProfilePermitsIt) {
             NVML_GPU_FABRIC_STATE_COMPLETED);
 }
 
+TEST(NvmlSettingsTest, DevicesHavePartsFromComputeCapability8On) {
+  const std::string path = testing::TempDir() + "/machine_without_parts.json";
+  for (const auto& [major, expected] :
+       {std::pair("7", NVML_ERROR_NOT_SUPPORTED), {"8", NVML_SUCCESS}}) {
+    std::ofstream(path) << R"({"devices": [{"attributes": {"75": )" << major << "}}]}";
+    EXPECT_EQ(InChild("TWINMMU_PROFILE", path.c_str(),
+                      [] {
+                        Nvml("nvmlInit_v2");
+                        unsigned int current = 0, pending = 0;
+                        return Nvml("nvmlDeviceGetMigMode", FirstDevice(), &current, &pending);
+                      }),
+              expected)
+        << major;
+  }
+  std::remove(path.c_str());
+}
+
 // 64 in each of the 132 multiprocessors of the reference, or 128.
 TEST(NvmlSettingsTest, HowManyCoresThereAreDependsOnTheComputeCapability) {
   const std::string path = testing::TempDir() + "/older_machine.json";
