@@ -208,6 +208,15 @@ TEST_F(DevicesTest, BusIdsOfNoDeviceAreToldFromNoBusIds) {
   EXPECT_EQ(cuDeviceGetByPCIBusId(&device, "zz"), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(DevicesTest, BusIdsAreOfNumbers) {
+  const std::string bus_id = BusIdOf(0);  // "0000:0f:00.0"
+  CUdevice device = -1;
+  for (const std::string& wrong :
+       {"zzzz" + bus_id.substr(4), bus_id.substr(0, 5) + "zz" + bus_id.substr(7)}) {
+    EXPECT_EQ(cuDeviceGetByPCIBusId(&device, wrong.c_str()), CUDA_ERROR_INVALID_VALUE) << wrong;
+  }
+}
+
 TEST_F(DevicesTest, PropertiesAreTheFirstAttributes) {
   const Function<CUresult(int*, CUdevice)> get_properties("cuDeviceGetProperties");
   int properties[14] = {};

@@ -324,6 +324,16 @@ TEST_F(ModuleTest, ABufferOfArgumentsIsNotTooLong) {
   EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
 }
 
+TEST_F(ModuleTest, NoBlockFitsThatHasTooManyThreads) {
+  const Function<CUresult(int*, void*, int, size_t)> count(
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  for (const int threads : {1025, 0x7fffffff}) {
+    int blocks = -1;
+    EXPECT_EQ(count(&blocks, add_, threads, 0), CUDA_SUCCESS) << threads;
+    EXPECT_EQ(blocks, 0) << threads;
+  }
+}
+
 // The blocks of a cooperative grid are all there at once, or the launch is refused.
 TEST_F(ModuleTest, ACooperativeGridFitsOnTheDevice) {
   const Function<CUresult(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,

@@ -245,6 +245,15 @@ TEST_F(PointersTest, BuffersHaveIdentitiesOfTheirOwn) {
   EXPECT_NE(id, AttributeOf(CU_POINTER_ATTRIBUTE_BUFFER_ID, mapping.address()));
 }
 
+TEST_F(PointersTest, MappingsAreNotDecompressedByHardware) {
+  constexpr auto kIsHwDecompressCapable = static_cast<CUpointer_attribute>(21);
+  const Mapping mapping;
+  Answer answer;
+  EXPECT_EQ(Ask(kIsHwDecompressCapable, mapping.address(), &answer), CUDA_SUCCESS);
+  EXPECT_EQ(answer.size(), 4u);
+  EXPECT_EQ(answer.value(), 0u);
+}
+
 // --- How answers are written ---------------------------------------------------------------------
 
 TEST_F(PointersTest, AnswersHaveTheirWidths) {

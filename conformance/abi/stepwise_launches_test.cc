@@ -146,6 +146,13 @@ TEST_F(StepwiseLaunchTest, SizesHaveTheirLimits) {
   EXPECT_EQ(SetBytes("cuParamSetv")(nothing_, 0, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(StepwiseLaunchTest, ParametersEndWhereTheyMay) {
+  EXPECT_EQ(SetInteger("cuParamSeti")(nothing_, 32760, 1), CUDA_SUCCESS);
+  EXPECT_EQ(SetInteger("cuParamSeti")(nothing_, 32761, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(SetBytes("cuParamSetv")(nothing_, 32756, &out_, 8), CUDA_SUCCESS);
+  EXPECT_EQ(SetBytes("cuParamSetv")(nothing_, 32757, &out_, 8), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(StepwiseLaunchTest, AGridHasBlocks) {
   const LaunchGrid launch("cuLaunchGrid");
   EXPECT_EQ(launch(nothing_, 0, 1), CUDA_ERROR_INVALID_VALUE);

@@ -138,6 +138,7 @@ TEST_F(JitOptionsTest, SomeMakePtxInvalid) {
   EXPECT_EQ(Load({kOptimization}, {1000}), CUDA_SUCCESS);
   EXPECT_EQ(Load({kOptimization}, {kNegative}), CUDA_ERROR_INVALID_PTX);
   EXPECT_EQ(Load({kForKepler}, {0}), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(Load({kForKepler, kOptimization}, {0, 1}), CUDA_ERROR_INVALID_PTX);
   EXPECT_EQ(Load({kTarget}, {0}), CUDA_ERROR_INVALID_IMAGE) << "no image is for that";
   EXPECT_EQ(Add({kOptimization}, {kNegative}), CUDA_ERROR_INVALID_PTX);
   EXPECT_EQ(Add({kForKepler}, {0}), CUDA_SUCCESS);

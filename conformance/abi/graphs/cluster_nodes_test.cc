@@ -101,7 +101,7 @@ TEST_F(ClusterNodesTest, UpToEightBlocksThatDivideTheGridMakeACluster) {
 TEST_F(ClusterNodesTest, DimensionsAreAllZeroOrNone) {
   const CUgraphNode node = Add(any_, 4);
   ASSERT_EQ(Set(node, {2, 1, 1}), CUDA_SUCCESS);
-  for (const Cluster& cluster : {Cluster{0, 1, 1}, {2, 0, 0}, {2, 0, 1}}) {
+  for (const Cluster& cluster : {Cluster{0, 1, 1}, {2, 0, 0}, {2, 0, 1}, {0, 1, 0}, {0, 0, 1}}) {
     EXPECT_EQ(Set(node, cluster), kInvalidClusterSize) << cluster[0] << " " << cluster[1];
   }
   EXPECT_EQ(Set(node, kNone), CUDA_SUCCESS);

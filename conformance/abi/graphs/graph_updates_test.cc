@@ -74,6 +74,25 @@ TEST_F(GraphUpdatesTest, TheOrderInWhichNodesWereMadeDoesNotMatter) {
   EXPECT_EQ(update(executable_, other_, nullptr), CUDA_SUCCESS);
 }
 
+// Leaves stand where others do that became leaves in the same order.
+TEST_F(GraphUpdatesTest, ANewLeafOfACloneIsItsLatest) {
+  const CUgraph graph = MakeGraph();
+  const CUgraphNode first = AddEmpty(graph);
+  AddEmpty(graph);
+  EXPECT_EQ(cuGraphDestroyNode(AddEmpty(graph, {first})), CUDA_SUCCESS);  // a leaf again
+  CUgraph clone = nullptr;
+  ASSERT_EQ(cuGraphClone(&clone, graph), CUDA_SUCCESS);
+  AddFill(clone, FillOf(memory_, 7));
+  AddEmpty(other_);
+  AddEmpty(other_);
+  AddFill(other_, FillOf(memory_, 1));
+  const CUgraphExec executable = Instantiate(other_);
+  EXPECT_EQ(update(executable, clone, nullptr), CUDA_SUCCESS);
+  Run(executable);
+  EXPECT_EQ(Number(), 7u);
+  EXPECT_EQ(cuGraphDestroy(clone), CUDA_SUCCESS);
+}
+
 TEST_F(GraphUpdatesTest, FewerOrMoreNodesAreAnotherTopology) {
   const CUgraphNode kernel = AddKernel(other_, add_, 1);
   const CUgraphNode fill = AddFill(other_, FillOf(memory_ + 64, 7), {kernel});

@@ -334,8 +334,9 @@ TEST_F(PoolTest, TheDefaultPoolComesBackWhenTheCurrentOneIsDestroyed) {
 
 TEST_F(PoolTest, DevicesThatDoNotExistHaveNoPools) {
   CUmemoryPool pool = nullptr;
-  for (const int device : {99, -1}) {
+  for (const int device : {DeviceCount(), 99, -1}) {
     EXPECT_EQ(default_pool_of(&pool, device), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT_EQ(default_pool_of(nullptr, device), CUDA_ERROR_INVALID_DEVICE);
     EXPECT_EQ(pool_of(&pool, device), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(set_pool_of(device, pool_), CUDA_ERROR_INVALID_VALUE);
   }

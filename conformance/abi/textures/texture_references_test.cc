@@ -279,6 +279,19 @@ TEST_F(TextureReferenceTest, ReadZeroWhereTheyStandForNothing) {
   EXPECT_EQ(Launch("ask", {})[0], 0u);
 }
 
+TEST_F(TextureReferenceTest, StandForNothingWhereTheirModuleIsLoadedAgain) {
+  const Buffer memory(1024);
+  EXPECT_EQ(cuMemsetD8(memory.address(), 1, 1024), CUDA_SUCCESS);
+  size_t offset = 7;
+  EXPECT_EQ(set_format(texture_, 0x0a, 1), CUDA_SUCCESS);
+  EXPECT_EQ(set_flags(texture_, kAsIntegers), CUDA_SUCCESS);
+  EXPECT_EQ(set_address(&offset, texture_, memory.address(), 1024), CUDA_SUCCESS);
+  EXPECT_EQ(Line(3)[0], 0x01010101u);
+  EXPECT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleLoadData(&module_, kKernels), CUDA_SUCCESS);
+  EXPECT_EQ(Line(3)[0], 0u);
+}
+
 TEST_F(TextureReferenceTest, ShowLinearMemory) {
   const Buffer memory(1024);
   std::vector<int> numbers(256);

@@ -50,31 +50,15 @@ Context* CurrentOrNull() {
   return context != nullptr && context->alive ? context : nullptr;
 }
 
-absl::Status NoAttribute(DriverCode code, const char* why) {
-  return MakeDriverStatus({code, ErrorOrigin::kSimulator, "cuPointerGetAttribute"}, why);
-}
-
-// Those that only linear memory has, of what is known at an address.
-absl::StatusOr<uint64_t> AttributeOfLinear(DriverState& driver, PointerAttribute attribute,
-                                           DeviceAddress address) {
-  const auto memory = driver.simulator->linear().Find(address);
-  const bool of_host = memory.ok() && !memory->on_device() && !memory->managed();
-  if (attribute == kP2pTokens && of_host) {
-    return NoAttribute(DriverCode::kInvalidValue, "host memory has no tokens");
-  }
-  const bool decompresses = memory.ok() && memory->kind == LinearKind::kDevice;
-  return attribute == kIsHwDecompressCapable && decompresses ? 1 : 0;
+absl::Status NoContext() {
+  return MakeDriverStatus(
+      {DriverCode::kInvalidContext, ErrorOrigin::kSimulator, "cuPointerGetAttribute"},
+      "no context is current");
 }
 
 absl::StatusOr<uint64_t> AttributeOf(DriverState& driver, Context* context,
                                      PointerAttribute attribute, DeviceAddress address) {
   const DeviceOrdinal device = context != nullptr ? context->device : DeviceOrdinal(0);
-  if (attribute == kP2pTokens || attribute == kIsHwDecompressCapable) {
-    const auto known =
-        driver.vmm.GetPointerAttribute(device, PointerAttribute::kMemoryType, address);
-    if (!known.ok()) return known;
-    return AttributeOfLinear(driver, attribute, address);
-  }
   const absl::StatusOr<uint64_t> value = driver.vmm.GetPointerAttribute(device, attribute, address);
   if (!value.ok()) return value;
   if (attribute == PointerAttribute::kSyncMemops) {
@@ -83,7 +67,7 @@ absl::StatusOr<uint64_t> AttributeOf(DriverState& driver, Context* context,
   }
   const bool is_pointer = attribute == PointerAttribute::kDevicePointer;
   if (context == nullptr) {  // nobody is there who has access
-    if (is_pointer) return NoAttribute(DriverCode::kInvalidContext, "no context is current");
+    if (is_pointer) return NoContext();
     return attribute == PointerAttribute::kAccessFlags ? 0 : *value;
   }
   return value;

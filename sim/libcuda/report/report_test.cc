@@ -403,6 +403,20 @@ TEST_F(ReportTest, TellsFunctionsOfTheRuntimeApartThatAreCalledFromOneAddress) {
   }
 }
 
+// But where the program called the driver itself before.
+TEST_F(ReportTest, TellsAFunctionOfTheRuntimeOfItsOwnCallsOnly) {
+  Report report(Options(), Profile::ReferenceH200());
+  report.SetWindow(kWindow);
+  report.Begin(kMap, HereNow());
+  const void* const direct = caller_of_call;
+  runtime_call = {HereNow(), static_cast<char*>(dlsym(RTLD_DEFAULT, "getpid")) + 1};
+  const std::string words = DescribePlace(direct);
+  const std::string of_runtime = DescribePlace(PlaceOfCall(runtime_call));
+  runtime_call = {};
+  EXPECT_THAT(words, testing::Not(HasSubstr("getpid")));
+  EXPECT_THAT(of_runtime, HasSubstr("getpid"));
+}
+
 TEST_F(ReportTest, APlaceIsInTheProgramOrInALibrary) {
   Dl_info info = {};
   const void* const in_library = dlsym(RTLD_DEFAULT, "getpid");

@@ -54,6 +54,7 @@ CUresult cuStreamWriteValue32_v2(CUstream, CUdeviceptr, uint32_t, unsigned int);
 namespace {
 
 constexpr CUresult kNotPermitted = static_cast<CUresult>(800);
+constexpr CUresult kInvalidHandle = static_cast<CUresult>(400);
 
 // What the report says of calls that functions of streams made.
 std::string Reported() {
@@ -158,6 +159,14 @@ TEST_F(CallsOfHostFunctionsTest, DefaultStreamsAreGivenNoWork) {
               return cuStreamGetFlags(nullptr, &flags);
             }),
             kNotPermitted);
+}
+
+TEST_F(CallsOfHostFunctionsTest, StreamsThatAreDestroyedAreGivenNoWork) {
+  CUstream dead = nullptr;
+  EXPECT_EQ(cuStreamCreate(&dead, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy_v2(dead), CUDA_SUCCESS);
+  EXPECT_EQ(ResultOf([&] { return cuMemsetD8Async(memory_, 1, 64, dead); }), kInvalidHandle);
+  EXPECT_EQ(ResultOf([&] { return cuEventRecord(event_, dead); }), kInvalidHandle);
 }
 
 // As it waits for the device.

@@ -15,6 +15,7 @@
 #include "sim/libcuda/process.h"
 #include "sim/libcuda/report/report_reader.h"
 #include "sim/libcuda/tests/own_report.h"
+#include "sim/profile/profile.h"
 
 namespace twinmmu::libcuda {
 
@@ -24,6 +25,17 @@ extern "C" CUresult cuMemAllocFromPoolAsync(CUdeviceptr*, size_t, CUmemoryPool, 
 extern "C" CUresult cuMemFreeAsync(CUdeviceptr, CUstream);
 extern "C" CUresult cuMemPoolCreate(CUmemoryPool*, const CUmemPoolProps*);
 extern "C" CUresult cuMemPoolDestroy(CUmemoryPool);
+extern "C" CUresult cuMemAlloc_v2(CUdeviceptr*, size_t);
+extern "C" CUresult cuMemFree_v2(CUdeviceptr);
+extern "C" CUresult cuImportExternalMemory(CUexternalMemory*,
+                                           const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*);
+extern "C" CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr*, CUexternalMemory,
+                                                    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC*);
+extern "C" CUresult cuDestroyExternalMemory(CUexternalMemory);
+extern "C" CUresult cuLogicalEndpointIdReserve(CUlogicalEndpointId*, unsigned int);
+extern "C" CUresult cuLogicalEndpointIdRelease(CUlogicalEndpointId, unsigned int);
+extern "C" CUresult cuLogicalEndpointCreate(CUlogicalEndpointId, const CUlogicalEndpointProp*);
+extern "C" CUresult cuLogicalEndpointDestroy(CUlogicalEndpointId);
 
 namespace {
 
@@ -217,6 +229,36 @@ TEST_F(LeftObjectsTest, APoolIsLeftUntilItIsDestroyed) {
   EXPECT_EQ(cuMemFreeAsync(memory, nullptr), CUDA_SUCCESS);
 }
 
+TEST_F(LeftObjectsTest, MemoryIsNotLeftThatAStreamFrees) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAlloc_v2(&memory, kSize), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), ElementsAre(Pair(DiagnosticKind::kLeakedMemory, "cuMemAlloc")));
+  EXPECT_EQ(cuMemFreeAsync(memory, nullptr), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), IsEmpty());
+}
+
+TEST_F(LeftObjectsTest, ABufferOfExternalMemoryIsLeftUntilItIsFreed) {
+  const Pinned pinned;
+  CUmemGenericAllocationHandle exported = 0;
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC description = {};
+  description.type = 1;  // CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD
+  description.size = kSize;
+  ASSERT_EQ(cuMemCreate(&exported, kSize, &pinned.properties, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemExportToShareableHandle(&description.handle.fd, exported, kDescriptor, 0),
+            CUDA_SUCCESS);
+  ASSERT_EQ(cuMemRelease(exported), CUDA_SUCCESS);
+  CUexternalMemory memory = nullptr;
+  ASSERT_EQ(cuImportExternalMemory(&memory, &description), CUDA_SUCCESS);
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = {};
+  part.size = kSize;
+  CUdeviceptr buffer = 0;
+  ASSERT_EQ(cuExternalMemoryGetMappedBuffer(&buffer, memory, &part), CUDA_SUCCESS);
+  EXPECT_EQ(cuDestroyExternalMemory(memory), CUDA_SUCCESS);
+  EXPECT_THAT(Left(),
+              ElementsAre(Pair(DiagnosticKind::kLeakedMemory, "cuExternalMemoryGetMappedBuffer")));
+  EXPECT_EQ(cuMemFree_v2(buffer), CUDA_SUCCESS);
+}
+
 // Also one that came from elsewhere, and which only the machine knows to be one.
 TEST_F(LeftObjectsTest, AMulticastObjectIsNotCalledMemory) {
   const CUmulticastObjectProp team = {1, kSize, kDescriptor, 0};
@@ -235,6 +277,29 @@ TEST_F(LeftObjectsTest, AMulticastObjectIsNotCalledMemory) {
                                        "cuMemImportFromShareableHandle")));
   ASSERT_EQ(cuMemRelease(imported), CUDA_SUCCESS);
   close(descriptor);
+}
+
+// The last tests: on a machine that has endpoints.
+class LeftEndpointsTest : public LeftObjectsTest {
+ protected:
+  void SetUp() override {
+    Process::Get().Restart(*Profile::Named("driver-13.3"));
+    LeftObjectsTest::SetUp();
+  }
+};
+
+TEST_F(LeftEndpointsTest, AnEndpointIsLeftUntilItIsDestroyed) {
+  CUlogicalEndpointId id = 0;
+  ASSERT_EQ(cuLogicalEndpointIdReserve(&id, 1), CUDA_SUCCESS);
+  CUlogicalEndpointProp properties = {};
+  properties.type = 1;  // CU_LOGICAL_ENDPOINT_TYPE_UNICAST
+  properties.size = kSize;
+  ASSERT_EQ(cuLogicalEndpointCreate(id, &properties), CUDA_SUCCESS);
+  EXPECT_THAT(Left(),
+              ElementsAre(Pair(DiagnosticKind::kLeakedMulticastObject, "cuLogicalEndpointCreate")));
+  EXPECT_EQ(cuLogicalEndpointDestroy(id), CUDA_SUCCESS);
+  EXPECT_THAT(Left(), IsEmpty());
+  EXPECT_EQ(cuLogicalEndpointIdRelease(id, 1), CUDA_SUCCESS);
 }
 
 }  // namespace

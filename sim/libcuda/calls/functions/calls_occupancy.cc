@@ -146,7 +146,6 @@ int BlocksThatFit(DriverState& driver, const LoadedKernel& kernel, int threads, 
   const int warp = std::max(has(kWarpSize), 1);
   if (threads <= 0 || threads > has(kThreadsPerBlock)) return 0;
   const int rounded = (threads + warp - 1) / warp * warp;
-  if (rounded > has(kThreadsPerBlock)) return 0;
   int blocks = has(kThreadsPerMultiprocessor) / rounded;
   blocks = std::min(blocks, has(kBlocksPerMultiprocessor));
   blocks =

@@ -87,7 +87,6 @@ CUresult LaunchGrid(const CallSite& site, CUfunction function, int width, int he
 
 extern "C" CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z) {
   return Set(TWINMMU_HERE, function, [&](StepwiseLaunch& launch) {
-    if (x <= 0 || y <= 0 || z <= 0) return DriverCode::kInvalidValue;
     launch.block[0] = static_cast<uint32_t>(x);
     launch.block[1] = static_cast<uint32_t>(y);
     launch.block[2] = static_cast<uint32_t>(z);

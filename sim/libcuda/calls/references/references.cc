@@ -110,9 +110,7 @@ DriverCode Keep(const CallSite& site, DriverState& driver, uint64_t reference,
 }
 
 void Unbind(DriverState& driver, const ReferenceRecord& record) {
-  if (record.variable != 0) {
-    driver.simulator->textures().Unbind(DeviceAddress(record.variable));
-  }
+  driver.simulator->textures().Unbind(DeviceAddress(record.variable));
 }
 
 DriverCode WhyNoArray(const absl::Status& status, DriverCode usual) {
