@@ -316,6 +316,7 @@ set(twinmmu_sim_sources
   sim/ptx/decode/link.cc
   sim/ptx/decode/make_program.cc
   sim/ptx/decode/matrix_shapes.cc
+  sim/ptx/decode/modifier_rules.cc
   sim/ptx/matrices/column_sums.cc
   sim/ptx/matrices/matrix_floats.cc
   sim/ptx/matrices/matrix_fragments.cc
@@ -480,6 +481,7 @@ set_source_files_properties(
   sim/ptx/decode/link.cc
   sim/ptx/decode/make_program.cc
   sim/ptx/decode/matrix_shapes.cc
+  sim/ptx/decode/modifier_rules.cc
   PROPERTIES COMPILE_OPTIONS "-fno-strict-aliasing")
 
 set_source_files_properties(

@@ -80,7 +80,8 @@ class Decoder {
   void Load();
   void Store();
   void LoadOrStore(bool stores);
-  void AccessHalves(Step step, Type type, absl::Span<const Operand> parts, bool stores);
+  void AccessHalves(Step step, Type type, absl::Span<const Operand> parts, uint64_t bytes,
+                    bool stores);
   void EmitAccess(Step step, Type type, absl::Span<const Operand> parts, bool stores);
   void Atom();
   void Red();
@@ -192,6 +193,14 @@ class Decoder {
   // --- Modifiers. Those of an instruction that nobody took are not covered. ---
   bool Take(absl::string_view modifier);
   bool Has(absl::string_view modifier) const;
+  bool HasAny(std::initializer_list<absl::string_view> names) const;
+  bool HasScope() const;
+  bool IsOfGlobalMemory() const;  // .global, or no space said
+  // Fail if those that are there do not go together.
+  void CheckAccess();
+  void CheckCacheHints();
+  void CheckAtomic(bool gives_old);
+  void CheckMbarrier(absl::string_view operation);
   // The first of `names` that is there, or -1.
   int TakeOneOf(std::initializer_list<absl::string_view> names);
   // The same as its name, or "".

@@ -68,34 +68,24 @@ void Decoder::MbarrierOrder(Order unsaid, Step* step) {
 
 void Decoder::Mbarrier() {
   if (!IsThere(70, 80)) return;
-  const int form = TakeOneOf({"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx",
-                              "test_wait", "try_wait", "pending_count"});
+  const absl::string_view form =
+      TakeName({"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait",
+                "try_wait", "pending_count"});
   Take("b64");
-  switch (form) {
-    case 0:
-    case 1:
-      return MbarrierInit(form == 0);
-    case 2:
-    case 3:
-      return MbarrierArrive(form == 3);
-    case 4:
-    case 5:
-      return MbarrierBytes(form == 4);
-    case 6:
-    case 7:
-      return MbarrierWait(form == 7);
-    case 8: {
-      ExpectOperands(2, 2);
-      const uint32_t to = Destination(At(0), Type::kB32);
-      const uint32_t state = Source(At(1), Type::kB64);
-      Step& step = Emit(PerformPendingCount);
-      step.operands[0] = to;
-      step.operands[1] = state;
-      return;
-    }
-    default:
-      return FailInvalid("there is no such operation of mbarriers");
-  }
+  CheckMbarrier(form);
+  if (!status_.ok()) return;
+  const bool tries = form == "try_wait";
+  if (form == "init" || form == "inval") return MbarrierInit(form == "init");
+  if (form == "arrive" || form == "arrive_drop") return MbarrierArrive(form == "arrive_drop");
+  if (form == "expect_tx" || form == "complete_tx") return MbarrierBytes(form == "expect_tx");
+  if (tries || form == "test_wait") return MbarrierWait(tries);
+  if (form != "pending_count") return FailInvalid("there is no such operation of mbarriers");
+  ExpectOperands(2, 2);
+  const uint32_t to = Destination(At(0), Type::kB32);
+  const uint32_t state = Source(At(1), Type::kB64);
+  Step& step = Emit(PerformPendingCount);
+  step.operands[0] = to;
+  step.operands[1] = state;
 }
 
 void Decoder::MbarrierInit(bool init) {

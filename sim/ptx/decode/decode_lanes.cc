@@ -40,6 +40,11 @@ void Decoder::Bar() {
     if (form == 1) step.detail = kArrives;
   }
   if (aligned) step.detail |= kAligned;
+  constexpr uint64_t kBarriers = 16;
+  const Operand& number = At(next);
+  if (number.kind == Operand::kInteger && number.bits >= kBarriers) {
+    return FailInvalid("there is no barrier ", number.bits, ": they are 0 to ", kBarriers - 1);
+  }
   step.operands[0] = Source(At(next++), Type::kB32);
   if (next < end) step.operands[1] = Source(At(next), Type::kB32);
   Emit(step);
@@ -55,6 +60,10 @@ void Decoder::WarpBarrier() {
 // The mask that an instruction of .sync has as its last operand.
 uint32_t Decoder::MaskAt(size_t index) {
   const bool sync = Take("sync");
+  if (!sync && module_.version >= 64 && module_.target >= 70) {
+    FailInvalid("sync is missing: from PTX 6.4 and sm_70 on there is no such instruction without");
+    return kNoSlot;
+  }
   if (!sync && index >= instruction_->operands.size()) return kNoSlot;
   return Source(At(index), Type::kB32);
 }
@@ -105,11 +114,11 @@ void Decoder::Match() {
   ExpectOperands(3, 3);
   if (mode < 0) return FailInvalid("any or all is missing");
   Step step;
+  if (type != Type::kB32 && type != Type::kB64) return FailInvalid("the type is not .b32 or .b64");
   step.perform = FindMatch(mode == 1, WidthOf(type));
   PairAt(0, Type::kB32, &step);
   step.operands[2] = Source(At(1), type);
   step.operands[kMask] = MaskAt(2);
-  if (WidthOf(type) != 4 && WidthOf(type) != 8) return FailInvalid("the type is not .b32 or .b64");
   Emit(step);
 }
 
@@ -127,8 +136,10 @@ void Decoder::Redux() {
     step.detail =
         static_cast<uint8_t>((name == "max" ? kLargest : 0) | (Take("abs") ? kOfMagnitudes : 0) |
                              (Take("NaN") ? kWithNan : 0));
-  } else if (type == Type::kB32 || type == Type::kU32 || type == Type::kS32) {
-    step.perform = FindReduction(name, type);
+  } else {
+    const bool is_logic = name == "and" || name == "or" || name == "xor";
+    const bool fits = is_logic ? type == Type::kB32 : type == Type::kU32 || type == Type::kS32;
+    if (fits) step.perform = FindReduction(name, type);
   }
   if (step.perform == nullptr) return FailInvalid("there is no such operation of this type");
   step.operands[0] = Destination(At(0), Type::kB32);

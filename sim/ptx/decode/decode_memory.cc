@@ -140,8 +140,13 @@ void Decoder::Store() {
 }
 
 void Decoder::LoadOrStore(bool stores) {
+  CheckAccess();
+  if (!status_.ok()) return;
   if (IsWide()) return LoadOrStoreWide(stores);
   const Type type = TakeType();
+  if (type == Type::kF16 || type == Type::kF16x2 || type == Type::kBf16 || type == Type::kBf16x2) {
+    return FailInvalid("halves are moved as .b16 and .b32");
+  }
   Step step;
   TakeOrder(Order::kWeak, Scope::kSys, &step.memory);
   // It asks for what is there now, but is a weak access all the same.
@@ -159,26 +164,29 @@ void Decoder::LoadOrStore(bool stores) {
   if (vector != (count > 1) || (vector && static_cast<int>(elements.parts.size()) != count)) {
     return FailInvalid("the ", stores ? "value" : "result", " is not a vector of ", count);
   }
-  if (count == 8 && BytesOf(type) != 4) return FailInvalid("vectors of 8 are of 32 bits each");
+  if (count == 8 && BytesOf(type) == 8)
+    return FailInvalid("vectors of 8 are of at most 32 bits each");
   const absl::Span<const Operand> parts =
       vector ? absl::MakeConstSpan(elements.parts) : absl::MakeConstSpan(&elements, 1);
   if (stores) step.memory.access = Access::kReadWrite;
   step.operands[0] = Address(At(stores ? 0 : 1), space, &step);
-  if (BytesOf(type) * static_cast<uint64_t>(count) == kWidest) {
-    return AccessHalves(step, type, parts, stores);
-  }
+  const uint64_t bytes = BytesOf(type) * static_cast<uint64_t>(count);
+  if (bytes == kWidest || count == 8) return AccessHalves(step, type, parts, bytes, stores);
   EmitAccess(step, type, parts, stores);
 }
 
 // As two accesses, once it is known that what they need is there. The model has no order between
 // the elements of a vector.
-void Decoder::AccessHalves(Step step, Type type, absl::Span<const Operand> parts, bool stores) {
-  if (!IsThere(88, 100)) return;
-  if (step.memory.space != Space::kGlobal) return FailInvalid("such vectors are in .global");
+void Decoder::AccessHalves(Step step, Type type, absl::Span<const Operand> parts, uint64_t bytes,
+                           bool stores) {
+  if (bytes == kWidest) {
+    if (!IsThere(88, 100)) return;
+    if (step.memory.space != Space::kGlobal) return FailInvalid("such vectors are in .global");
+  }
   Step check = step;
   check.perform = PerformCheck;
   check.detail = stores;
-  check.memory.bytes = kWidest;
+  check.memory.bytes = static_cast<uint8_t>(bytes);
   if (status_.ok()) Emit(check);
   // The first half may be loaded into the address.
   if (!stores && step.memory.wide) {
@@ -188,7 +196,7 @@ void Decoder::AccessHalves(Step step, Type type, absl::Span<const Operand> parts
   }
   const size_t half = parts.size() / 2;
   EmitAccess(step, type, parts.subspan(0, half), stores);
-  step.memory.offset += kWidest / 2;
+  step.memory.offset += static_cast<int64_t>(bytes / 2);
   EmitAccess(step, type, parts.subspan(half), stores);
 }
 
@@ -225,6 +233,8 @@ void Decoder::Red() {
 }
 
 void Decoder::Atomic(bool gives_old) {
+  CheckAtomic(gives_old);
+  if (!status_.ok()) return;
   if (IsWide() && gives_old) return AtomicWide();
   const int vector = TakeOneOf({"v2", "v4", "v8"});
   if (vector >= 0) return AtomicVector(gives_old, 2 << vector);
@@ -283,6 +293,9 @@ void Decoder::Fence() {
   constexpr Order kOrders[] = {Order::kSequential, Order::kAcquireRelease, Order::kAcquire,
                                Order::kRelease};
   const int said = TakeOneOf({"sc", "acq_rel", "acquire", "release"});
+  if (instruction_->opcode == "fence" && !proxy && !HasScope()) {
+    return FailInvalid("the scope is missing");
+  }
   // membar is fence.sc.
   const int unsaid = instruction_->opcode == "membar" ? 0 : 1;
   step.memory.order = kOrders[said < 0 ? unsaid : said];

@@ -203,6 +203,20 @@ TEST(HalfTest, FmaRoundsOnce) {
   EXPECT_EQ(ResultOf("fma.rn.f16", {0x3c01, 0x3c01, 0xbc02}), 0x0010u);
 }
 
+// The NaN of what lies outside of a tensor, of either sign; as a summand it is any NaN.
+TEST(HalfTest, FmaOfWhatIsOutOfBoundsIsZero) {
+  for (const uint64_t outside : {0x7ff7, 0xfff7}) {
+    EXPECT_EQ(ResultOf("fma.rn.oob.f16", {outside, 0x3c00, 0x4000}), 0u);
+    EXPECT_EQ(ResultOf("fma.rn.oob.relu.bf16", {0x3f80, outside, 0x4000}), 0u);
+    EXPECT_EQ(ResultOf("fma.rn.oob.f16", {0x3c00, 0x3c00, outside}), 0x7fffu);
+    EXPECT_EQ(ResultOf("fma.rn.oob.f16x2", {0x3c000000 | outside, 0x3c003c00, 0x3c003c00}),
+              0x40000000u);
+  }
+  EXPECT_EQ(ResultOf("fma.rn.oob.f16", {0x7ff6, 0x3c00, 0x4000}), 0x7fffu);
+  EXPECT_EQ(ResultOf("fma.rn.oob.f16", {0x3c00, 0x3c00, 0x3c00}), 0x4000u);
+  EXPECT_EQ(ResultOf("fma.rn.oob.relu.f16", {0x3c00, 0xbc00, 0}), 0u);
+}
+
 TEST(HalfTest, ReluKeepsNan) {
   EXPECT_EQ(ResultOf("fma.rn.relu.f16", {0x3c00, 0xbc00, 0}), 0u);
   EXPECT_EQ(ResultOf("fma.rn.relu.f16", {0x7e00, 0xbc00, 0}), 0x7fffu);

@@ -107,9 +107,9 @@ bool IsPlainMove(const Instruction& instruction) {
 // What PTX has, but for targets beyond sm_90, or in a way that is not simulated.
 bool IsKnownElsewhere(const Instruction& instruction) {
   static constexpr absl::string_view kModifiers[] = {
-      "oob",    "rs",     "b128",   "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2",
-      "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "s2f6x2", "scaled::n2::ue8m0",
-      "u8x4",   "s8x4",
+      "rs",     "b128",   "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2",           "e4m3x4",
+      "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "s2f6x2", "scaled::n2::ue8m0", "u8x4",
+      "s8x4",
   };
   for (const std::string& modifier : instruction.modifiers) {
     if (std::find(std::begin(kModifiers), std::end(kModifiers), modifier) != std::end(kModifiers)) {

@@ -40,7 +40,8 @@ TEST(FindOperationTest, GivesNotFoundForAMoveOfASpecialRegister) {
 
 // What PTX has for later targets is told from what it has not.
 TEST(FindOperationTest, NamesTheFormThatIsNotSimulated) {
-  for (const char* form : {"cvt.rs.f16x2.f32", "cvt.rn.satfinite.e2m1x2.f32", "fma.rn.oob.f16x2"}) {
+  for (const char* form :
+       {"cvt.rs.f16x2.f32", "cvt.rn.satfinite.e2m1x2.f32", "cvt.rs.bf16x2.f32"}) {
     const absl::StatusOr<Operation> found = Find(form, 3);
     EXPECT_THAT(found, StatusIs(absl::StatusCode::kUnimplemented)) << form;
     EXPECT_THAT(std::string(found.status().message()), HasSubstr(form));
