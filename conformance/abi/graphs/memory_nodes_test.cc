@@ -203,6 +203,11 @@ TEST_F(MemoryNodesTest, MemoryOfNodesIsOnADevice) {
   EXPECT_EQ(add(2, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(add(2, 0, 1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(add(2, 1, 1), CUDA_ERROR_INVALID_VALUE);
+  AllocParams used;
+  used.type = 2;
+  used.usage = 1;
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(add_alloc(&node, graph_, nullptr, 0, &used), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(MemoryNodesTest, OnlyWhatNodesAllocateIsFreedByNodesAndOncePerGraph) {

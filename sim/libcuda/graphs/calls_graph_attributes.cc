@@ -106,8 +106,9 @@ extern "C" CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttr
                                                   const CUlaunchAttributeValue* value) {
   const CallSite site = TWINMMU_HERE;
   return EnterWork<KernelWork>(site, node, {value}, [&](DriverState& driver, KernelWork& work) {
+    if (!IsValid(id, *value)) return kInvalidValue;
     if (id == CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING) return CUDA_SUCCESS;
-    if (!IsKnown(id) || !IsValid(id, *value)) return kInvalidValue;
+    if (!IsKnown(id)) return kInvalidValue;
     const CUresult fault = FaultOf(site, driver);
     if (fault != CUDA_SUCCESS) return fault;
     LaunchAttributes changed = work.attributes;

@@ -66,6 +66,7 @@ CUresult Check(DriverState& driver, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   const bool is_managed = props.allocType == static_cast<int>(AllocationType::kManaged);
   const bool is_pinned = props.allocType == static_cast<int>(AllocationType::kPinned);
   if (!AreZero(props.reserved) || !(is_pinned || is_managed)) return kInvalidValue;
+  if (is_managed && props.usage != 0) return kInvalidValue;
   const CUresult placed = CheckPlace(driver, props);
   if (placed != CUDA_SUCCESS) return placed;
   if (props.handleTypes != 0 && (is_managed || !AreHandleTypes(props.handleTypes))) {

@@ -161,7 +161,7 @@ cudaError_t CheckReading(cuda_abi::CUarray_format format, const cudaTextureDesc&
   if (format == 0) return cudaSuccess;
   const bool as_floats = texture.readMode == cudaReadModeNormalizedFloat;
   const bool as_elements = texture.readMode == cudaReadModeElementType;
-  const bool gives_floats = IsFloat(format) || (as_floats ? CanBeNormalized(format) : !as_elements);
+  const bool gives_floats = IsFloat(format) || (!as_elements && CanBeNormalized(format));
   if (texture.filterMode == kLinearFilter && !gives_floats) return cudaErrorInvalidFilterSetting;
   const bool can_be_read =
       as_floats ? CanBeNormalized(format) : !(as_elements && IsNormalised(format));
