@@ -65,19 +65,6 @@ TEST_F(FunctionsTest, AFunctionOfAModuleIsLoaded) {
   EXPECT_EQ(IsLoaded("cuFuncIsLoaded")(nullptr, function_), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(FunctionsTest, AFunctionStaysWhenAnotherModuleIsUnloaded) {
-  void* module = nullptr;
-  void* function = nullptr;
-  ASSERT_EQ(Load("cuModuleLoadData")(&module, kText), CUDA_SUCCESS);
-  ASSERT_EQ(GetFunction("cuModuleGetFunction")(&function, module, "kernel"), CUDA_SUCCESS);
-  EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
-  int state = -1;
-  EXPECT_EQ(IsLoaded("cuFuncIsLoaded")(&state, function_), CUDA_SUCCESS);
-  void* its_module = nullptr;
-  EXPECT_EQ(GetModule("cuFuncGetModule")(&its_module, function_), CUDA_SUCCESS);
-  EXPECT_EQ(its_module, module_);
-}
-
 TEST_F(FunctionsTest, AKernelOfALibraryIsNoFunction) {
   void* kernel = nullptr;
   int state = -1;

@@ -57,6 +57,14 @@ TEST_F(OtherContextTest, AFunctionIsOfTheContextOfItsModule) {
   EXPECT_EQ(Launch(function, stream_), CUDA_SUCCESS);
 }
 
+TEST_F(OtherContextTest, AFunctionStaysSoWhenAnotherModuleIsUnloaded) {
+  CUmodule module = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kText), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(write_, stream_of_other_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(Launch(write_, stream_), CUDA_SUCCESS);
+}
+
 TEST_F(OtherContextTest, FunctionsOfLibrariesAreLaunchedInBothContexts) {
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
