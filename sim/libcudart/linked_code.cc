@@ -88,13 +88,15 @@ bool HasCode(const void* image) {
 
 namespace {
 
-// Code is linked in a context: while this lives, in that of the device, if the thread has none.
+// Code is linked in a context: while this lives, in that of the device, if the thread has none that
+// is alive.
 class LinkingContext {
  public:
   LinkingContext() {
     driver.cuCtxGetCurrent(&before_);
-    unsigned int flags = 0;
-    if (before_ != nullptr && driver.cuCtxGetFlags(&flags) == cudaSuccess) return;
+    CUcontext same = nullptr;
+    const cudaError_t state = driver.twinmmuContext(&same);
+    if (before_ != nullptr && state != cudaErrorContextIsDestroyed) return;
     CUcontext primary = nullptr;
     is_set_ = PrimaryContext(ChosenDevice(), &primary) == cudaSuccess &&
               driver.cuCtxSetCurrent(primary) == cudaSuccess;

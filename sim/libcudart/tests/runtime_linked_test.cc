@@ -75,6 +75,16 @@ TEST_F(RuntimeLinked, AKernelIsLookedUpWithoutAContext) {
   }).join();
 }
 
+TEST_F(RuntimeLinked, AKernelIsLookedUpWhereTheContextWasReset) {
+  const void* parts[] = {kCaller.image, kCallee.image, nullptr};
+  Register(parts);
+  ASSERT_EQ(cudaFree(nullptr), cudaSuccess);
+  ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
+  cudaKernel_t kernel = nullptr;
+  EXPECT_EQ(cudaGetKernel(&kernel, &store), cudaSuccess);
+  EXPECT_NE(kernel, nullptr);
+}
+
 TEST_F(RuntimeLinked, AKernelCallsAFunctionOfAnotherPart) {
   const void* parts[] = {kCaller.image, kOfToolkit.image, kCallee.image, kOfNewerDevices.image,
                          nullptr};
