@@ -177,6 +177,24 @@ TEST_F(MonitorTest, AccessesOfMemoryThatIsForgottenTakeNoMemory) {
   EXPECT_EQ(checker_.bytes(), 0u);
 }
 
+TEST_F(MonitorTest, AccessesThatAreNotForgottenStillTakeMemory) {
+  const auto access = [&](LocationId location) {
+    checker_.Check(ordering_, location, 4, ordering_.Next(0, kX), kWeak, true, &reports_);
+  };
+  access(0);
+  const uint64_t bytes = checker_.bytes();
+  access(kPageBytes);
+  checker_.Forget(kPageBytes, 2 * kPageBytes - 1);
+  EXPECT_EQ(checker_.bytes(), bytes);
+}
+
+// The values of memory may be known where the accesses are no more.
+TEST_F(MonitorTest, AReadSeesAWriteOfWhichTheAccessIsForgotten) {
+  const AccessEvent write = ordering_.Next(0, kX);
+  checker_.Observe(kHere, 4, {write}, ordering_.Next(1, kX));
+  EXPECT_EQ(checker_.bytes(), 0u);
+}
+
 // What lies beside the bytes that are forgotten stays: of words, and of what covers much of a page.
 TEST_F(MonitorTest, ForgetsAnyBytes) {
   const auto races_at = [&](LocationId location) {
@@ -227,6 +245,24 @@ TEST(HazardCheckerTest, AccessesSideBySideTakeLessThanAByteForEachByte) {
     }
   }
   EXPECT_LT(checker.bytes(), kBytes);
+}
+
+TEST(HazardCheckerTest, AReadMoreRacesWithTheWriteBeforeManyReads) {
+  constexpr ThreadId kReads = HazardChecker::kMaxAccesses;
+  Ordering ordering;
+  ordering.Start(0, kReads + 1, Place(), Clocks());
+  HazardChecker checker;
+  std::vector<HazardReport> reports;
+  for (ThreadId thread = 0; thread < kReads; ++thread) {
+    checker.Check(ordering, kHere, 4, ordering.Next(thread, kX), kWeak, thread == 0, &reports);
+  }
+  HazardChecker::Row row;
+  row.first = kHere;
+  row.size = 4;
+  row.threads = 1;
+  row.event.thread = kReads;
+  row.event.address = kX;
+  EXPECT_EQ(checker.CheckQuickly(&ordering, row), 0u);
 }
 
 TEST_F(MonitorTest, ValuesThatAreForgottenTakeNoMemory) {

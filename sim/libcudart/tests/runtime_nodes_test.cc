@@ -18,6 +18,7 @@ using twinmmu::cuda_abi::CUlaunchAttributeValue;
 
 constexpr int kKernel = 0;
 constexpr int kCopy = 1;
+constexpr int kConditional = 13;
 constexpr int kCount = 10;
 constexpr size_t kSize = kCount * sizeof(int);
 
@@ -113,6 +114,20 @@ TEST_F(RuntimeNodes, AKernelAndACopyAreMadeByTheirDescriptions) {
   ASSERT_EQ(cudaGraphAddNode(&copy, graph_, &kernel, nullptr, 1, &any), cudaSuccess);
   Run();
   EXPECT_EQ(First(a_), 4);
+}
+
+// The driver's context lies behind what the runtime describes.
+TEST_F(RuntimeNodes, AConditionalNodeTellsOfItsGraphsAndNothingElse) {
+  unsigned long long handle = 0;
+  ASSERT_EQ(cudaGraphConditionalHandleCreate(&handle, graph_, 0, 0), cudaSuccess);
+  cudaGraphNodeParams any = {};
+  any.type = kConditional;
+  any.of.reserved1[0] = static_cast<long long>(handle);
+  any.of.reserved1[1] = 1LL << 32;  // one graph, that runs if it is not zero
+  cudaGraphNode_t node = nullptr;
+  ASSERT_EQ(cudaGraphAddNode(&node, graph_, nullptr, nullptr, 0, &any), cudaSuccess);
+  EXPECT_NE(any.of.reserved1[2], 0);
+  EXPECT_EQ(any.of.reserved1[3], 0);
 }
 
 TEST_F(RuntimeNodes, AnUnknownKernelIsRefused) {

@@ -1,5 +1,7 @@
 // Variables of the device, by the object of the host that stands for each.
 
+#include <cstdint>
+
 #include "gtest/gtest.h"
 #include "sim/libcudart/testing/vector_kernels.h"
 
@@ -47,6 +49,19 @@ TEST_F(RuntimeVariables, EndWhereTheyEnd) {
   EXPECT_EQ(cudaMemcpyToSymbol(offset, values, 8, 4, cudaMemcpyHostToDevice),
             cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemcpyToSymbol(offset, values, 8, static_cast<size_t>(-4), cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
+}
+
+TEST_F(RuntimeVariables, AreNotReachedByAnOffsetFromAnother) {
+  void* first = nullptr;
+  void* second = nullptr;
+  ASSERT_EQ(cudaGetSymbolAddress(&first, &scale), cudaSuccess);
+  ASSERT_EQ(cudaGetSymbolAddress(&second, offset), cudaSuccess);
+  const size_t apart = reinterpret_cast<uintptr_t>(second) - reinterpret_cast<uintptr_t>(first);
+  const int value = 1;
+  EXPECT_EQ(cudaMemcpyToSymbol(&scale, &value, 4, apart, cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpyToSymbol(offset, &value, 4, 0 - apart, cudaMemcpyHostToDevice),
             cudaErrorInvalidValue);
 }
 

@@ -515,6 +515,13 @@ TEST_F(AliasTest, EndsThreadsOfGridsThatAreDropped) {
   EXPECT_THAT(HazardsOf("st.global.u32 [%rd3], 7;"), IsEmpty());
 }
 
+// Operations that change memory are no polls of it.
+TEST_F(AliasTest, DoesNotTakeAtomicOperationsForWaiting) {
+  const auto grid = Make("L: red.global.add.u32 [%rd3], 1; bra L;", 1, 1);
+  EXPECT_EQ(grid->Run(100'000), Grid::State::kRunning);
+  EXPECT_EQ(grid->Run(100'000), Grid::State::kRunning);
+}
+
 // Weak accesses of memory with one address are not observed, nor is anything else that they do.
 TEST_F(AliasTest, TellsNothingOfOtherMemory) {
   RunAlone(

@@ -311,6 +311,18 @@ TEST_F(GridTest, AddsTheCarryOfADifference) {
 }
 
 // trap ends the grid.
+// A kernel ends behind its last instruction, for lanes too that do not run that.
+TEST_F(GridTest, EndsBehindAGuardedInstruction) {
+  EXPECT_EQ(Run(".visible .entry k(.param .u64 p) {\n"
+                ".reg .pred %p1; .reg .b32 %r1; .reg .b64 %rd<3>;\n"
+                "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;\n"
+                "add.s64 %rd2, %rd1, %rd2; setp.lt.u32 %p1, %r1, 2;\n"
+                "@%p1 st.global.u32 [%rd2], 7;\n}\n",
+                Dim3(), Dim3{4, 1, 1}),
+            Grid::State::kDone);
+  EXPECT_THAT(ReadAll(4), ElementsAre(7, 7, 0, 0));
+}
+
 TEST_F(GridTest, Traps) { EXPECT_EQ(FaultOf("trap;"), GridFault::kTrap); }
 
 // A clock goes on by 16 for each instruction, whatever the host's time is: by 64 more where there

@@ -126,6 +126,15 @@ TEST_F(ProxyWritesTest, FindsAStoreThatDoesNotWait) {
   EXPECT_THAT(hazards_, SizeIs(1));
 }
 
+// What a bulk copy reads may be read meanwhile.
+TEST_F(ProxyWritesTest, FindsNothingWhereACopyAndALoadRead) {
+  RunKernel(With("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r9], 256;\n"
+                 "cp.async.bulk.commit_group; ld.shared.u32 %r5, [%r9+16];\n"
+                 "cp.async.bulk.wait_group.read 0;\n"),
+            1);
+  EXPECT_THAT(hazards_, IsEmpty());
+}
+
 // Without the fence the copy reads what was there before; with it, what was stored.
 TEST_F(StaleProxyTest, ReadsOlderValuesWithoutAFence) {
   RunBlock(absl::StrCat("st.shared.u32 [%r4], 7; bar.sync 0;\n", kStoreBulk));
