@@ -348,6 +348,20 @@ TEST_F(TextureReferenceTest, RowsOfLinearMemoryAreAligned) {
   EXPECT_EQ(address, memory.address() + 512);
 }
 
+// UNORM_INT_101010_2: 4 channels in 4 bytes.
+TEST_F(TextureReferenceTest, PackedNumbersLieInLinearMemory) {
+  constexpr int kPacked = 0x50;
+  const Buffer memory(1 << 20);
+  size_t offset = 77;
+  EXPECT_EQ(set_format(texture_, kPacked, 4), CUDA_SUCCESS);
+  EXPECT_EQ(set_address(&offset, texture_, memory.address(), size_t{4} << 30), CUDA_SUCCESS);
+  EXPECT_EQ(set_address(&offset, texture_, memory.address(), size_t{5} << 30),
+            CUDA_ERROR_INVALID_VALUE);
+  const CUDA_ARRAY_DESCRIPTOR rows = {16, 4, static_cast<CUarray_format>(kPacked), 4};
+  EXPECT_EQ(set_rows(texture_, &rows, memory.address(), 64), CUDA_SUCCESS);
+  EXPECT_EQ(set_rows(texture_, &rows, memory.address(), 32), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(TextureReferenceTest, ShowArraysAsTheyAreTold) {
   std::vector<float> numbers(64);
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);

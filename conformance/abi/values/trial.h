@@ -1,4 +1,16 @@
-// A call of which one field is given another value.
+// A call of which one field is given another value. A case makes the call:
+//
+//   void FillWords(Trial& trial) {
+//     CUdeviceptr address = Memory();
+//     trial.Offset(kBytes, FIELD(address));
+//     trial.Answer(Call("cuMemsetD32_v2", address, 1, 16));
+//   }
+//
+// and a line has the answers to one of its fields, such as
+//
+//   cuMemsetD32 address+: 0 SUCCESS; 1..3 INVALID_VALUE; 4 SUCCESS; ...
+//
+// where a range is of the values that were tried, of which there are gaps.
 
 #ifndef TWINMMU_CONFORMANCE_ABI_VALUES_TRIAL_H_
 #define TWINMMU_CONFORMANCE_ABI_VALUES_TRIAL_H_

@@ -31,12 +31,12 @@ uint32_t ChannelsOfBlocks(int format) {
   return index >= 0 && index < static_cast<int>(std::size(kChannels)) ? kChannels[index] : 0;
 }
 
-// Whether channels are of a format of video, such as CU_AD_FORMAT_NV12, most of several planes.
+// Of formats of video, such as CU_AD_FORMAT_NV12. Most of them have several planes.
 bool AreOfVideo(int format, uint32_t channels) {
   return format >= 0x9f && format <= 0xbf && (channels == 3 || channels == 4);
 }
 
-// What a driver makes, or does not support either, if the array is such.
+// What such an array has that is not simulated; empty: nothing.
 std::string UncoveredPart(const ArrayDescriptor& descriptor) {
   const int format = static_cast<int>(descriptor.format);
   const uint32_t channels = descriptor.channels;

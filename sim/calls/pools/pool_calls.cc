@@ -18,16 +18,16 @@ namespace {
 
 constexpr char kCreateCall[] = "cuMemPoolCreate";
 
-// An H200 with driver 580.159 makes pools of at most 2^45 bytes, and none of 2^46.
-constexpr Bytes kLargestPool(uint64_t{1} << 46);
+// An H200 with driver 580.159 makes pools of 2^45 bytes, and none of 2^46; between them nobody
+// looked.
+constexpr Bytes kTooLargePool(uint64_t{1} << 46);
 
-// Types are numbers without a sign.
+// A negative type is larger than all others.
 bool IsUpTo(LocationType last, const Location& location) {
-  return static_cast<uint32_t>(location.type) <= static_cast<uint32_t>(last);
+  return location.type >= LocationType::kInvalid && location.type <= last;
 }
 
 // The host has no number.
-
 PoolPlace Normal(PoolPlace place) {
   const LocationType type = place.location.type;
   if (type == LocationType::kHost || type == LocationType::kInvalid) place.location.id = 0;
@@ -74,7 +74,7 @@ absl::Status PoolCalls::CheckProperties(const char* call, const PoolProperties& 
   if (properties.place.type != AllocationType::kPinned) {
     return InvalidValue(call, "pools are of pinned memory");
   }
-  if (properties.most >= kLargestPool) {
+  if (properties.most >= kTooLargePool) {
     return Fail(DriverCode::kOutOfMemory, call, "there is no room for a pool of ",
                 properties.most.value(), " bytes");
   }

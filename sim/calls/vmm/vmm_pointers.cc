@@ -159,6 +159,7 @@ absl::StatusOr<uint64_t> SimulatedVmm::AttributeAt(DeviceOrdinal device, Pointer
     }
     return AttributeOfLinear(*linear, attribute, address, mmu_.linear.CanReach(device, *linear));
   }
+  // Of mappings an H200 with driver 580.159 has neither.
   if (attribute == kP2pTokens || attribute == kHardwareDecompressCapable) return 0;
   const PageEntry entry = mmu_.At(address);
   const AllocationRecord& allocation = mmu_.AllocationOf(*mapping);

@@ -106,8 +106,9 @@ extern "C" CUresult cuMemAllocPitch_v2(CUdeviceptr* ptr, size_t* pitch, size_t w
     if (!is_element || width == 0 || height == 0) return ToResult(DriverCode::kInvalidValue);
     if (const Captured unsafe = RefuseUnsafeCall(driver)) return *unsafe;
     const size_t row = (width + kPitchStep - 1) / kPitchStep * kPitchStep;
+    if (row < width) return ToResult(DriverCode::kOutOfMemory);
     *pitch = row;  // also if there is not so much memory, as an H200 has it
-    if (row < width || row > ~size_t{0} / height) return ToResult(DriverCode::kOutOfMemory);
+    if (row > ~size_t{0} / height) return ToResult(DriverCode::kOutOfMemory);
     const absl::StatusOr<CUdeviceptr> made = Allocate(driver, context, row * height);
     if (!made.ok()) return ToResult(made.status());
     *ptr = *made;

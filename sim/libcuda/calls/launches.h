@@ -18,9 +18,8 @@ namespace twinmmu::libcuda {
 DriverCode FindArguments(const ptx::KernelInfo& kernel, void** parameters, void** extra,
                          std::vector<char>* whole, std::vector<const void*>* arguments);
 
-// Whether an attribute that changes nothing here has that value, of a launch.
-bool IsValidOfLaunch(cuda_abi::CUlaunchAttributeID id,
-                     const cuda_abi::CUlaunchAttributeValue& value);
+// Whether a launch takes this value of an attribute. True of attributes that it reads itself.
+bool IsLaunchValue(cuda_abi::CUlaunchAttributeID id, const cuda_abi::CUlaunchAttributeValue& value);
 
 // What attributes say of a launch; those that say how fast something is to be done mean nothing
 // here. INVALID_VALUE: there is no such one of launches, or it has no such value. INVALID_HANDLE,

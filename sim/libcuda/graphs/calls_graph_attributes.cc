@@ -72,7 +72,7 @@ bool IsValid(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
       return is_said && asked.devNode == nullptr;  // the driver says which it is
     }
     default:
-      return IsValidOfLaunch(id, value);
+      return IsLaunchValue(id, value);
   }
 }
 

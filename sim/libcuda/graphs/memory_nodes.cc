@@ -42,7 +42,8 @@ CUresult CheckGrants(DriverState& driver, const CUDA_MEM_ALLOC_NODE_PARAMS& para
   return CUDA_SUCCESS;
 }
 
-// Where the memory of a node can be; managed memory is what a driver gives for that of a device.
+// Where the memory of a node can be. Managed memory of a device is plain memory of it: an H200 with
+// driver 580.159 says that it is not managed.
 CUresult CheckPlace(DriverState& driver, const CUmemPoolProps& props) {
   const Location location = FromAbi(props.location);
   const bool is_managed = props.allocType == static_cast<int>(AllocationType::kManaged);

@@ -98,7 +98,8 @@ extern "C" cudaError_t cudaMalloc3D(cudaPitchedPtr* memory, cudaExtent extent) {
   cudaPitchedPtr made = {nullptr, 0, extent.width, extent.height};
   const cudaError_t error = cudaMallocPitch(&made.ptr, &made.pitch, extent.width, rows);
   if (error == cudaSuccess) *memory = made;
-  if (error == cudaErrorMemoryAllocation) memory->pitch = made.pitch;  // as the genuine one
+  // As the genuine one, if it came so far.
+  if (error == cudaErrorMemoryAllocation && made.pitch != 0) memory->pitch = made.pitch;
   return error;
 }
 

@@ -154,8 +154,8 @@ bool CanBeNormalized(cuda_abi::CUarray_format format) {
   return format == 0 || (!IsFloat(format) && BitsOf(format) <= 16);
 }
 
-// Whether elements of that format can be read so. Measured with the genuine runtime on an H200, as
-// that what is no mode reads what can be normalized as floats.
+// Whether elements of that format can be read so. Measured with the genuine runtime on an H200: an
+// unknown read mode gives floats where it can.
 cudaError_t CheckReading(cuda_abi::CUarray_format format, const cudaTextureDesc& texture) {
   constexpr int kLinearFilter = 1;
   if (format == 0) return cudaSuccess;

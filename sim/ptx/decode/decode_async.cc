@@ -72,6 +72,7 @@ void Decoder::Mbarrier() {
       TakeName({"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait",
                 "try_wait", "pending_count"});
   Take("b64");
+  if (form.empty()) return FailInvalid("there is no such operation of mbarriers");
   CheckMbarrier(form);
   if (!status_.ok()) return;
   const bool tries = form == "try_wait";
@@ -79,7 +80,6 @@ void Decoder::Mbarrier() {
   if (form == "arrive" || form == "arrive_drop") return MbarrierArrive(form == "arrive_drop");
   if (form == "expect_tx" || form == "complete_tx") return MbarrierBytes(form == "expect_tx");
   if (tries || form == "test_wait") return MbarrierWait(tries);
-  if (form != "pending_count") return FailInvalid("there is no such operation of mbarriers");
   ExpectOperands(2, 2);
   const uint32_t to = Destination(At(0), Type::kB32);
   const uint32_t state = Source(At(1), Type::kB64);

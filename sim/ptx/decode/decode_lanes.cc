@@ -43,7 +43,8 @@ void Decoder::Bar() {
   constexpr uint64_t kBarriers = 16;
   const Operand& number = At(next);
   if (number.kind == Operand::kInteger && number.bits >= kBarriers) {
-    return FailInvalid("there is no barrier ", number.bits, ": they are 0 to ", kBarriers - 1);
+    return FailInvalid("there is no barrier ", static_cast<int64_t>(number.bits),
+                       ": they are 0 to ", kBarriers - 1);
   }
   step.operands[0] = Source(At(next++), Type::kB32);
   if (next < end) step.operands[1] = Source(At(next), Type::kB32);

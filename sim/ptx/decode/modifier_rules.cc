@@ -1,5 +1,5 @@
-// Which modifiers of accesses go together, as ptxas 13.0 has it. All are looked at before any is
-// taken.
+// Which modifiers of accesses go together, as ptxas 13.0 has it. These are called before what they
+// look at is taken.
 
 #include <algorithm>
 #include <string>
@@ -89,7 +89,7 @@ void Decoder::CheckAtomic(bool gives_old) {
   if (Has("add") && Has("s64")) return FailInvalid("there is no add of .s64: .u64 is the same");
 }
 
-// What is left of an operation of mbarriers.
+// Of an operation of mbarriers whose name was taken.
 void Decoder::CheckMbarrier(absl::string_view operation) {
   const bool of_cluster = Has("shared::cluster");
   const bool is_ordered = HasAny({"acquire", "release", "relaxed"});

@@ -122,6 +122,10 @@ TEST(MbarrierRulesTest, AnOrderAndAScopeComeTogether) {
                 "the scope is .cta or .cluster");
 }
 
+TEST(MbarrierRulesTest, AnOperationComesFirst) {
+  ExpectRefused({"mbarrier.gpu.b64 [%r1]"}, "there is no such operation of mbarriers");
+}
+
 TEST(MbarrierRulesTest, EachOperationHasItsOrders) {
   ExpectRefused({"mbarrier.test_wait.release.cta.shared.b64 %p1, [%r1], %rd1",
                  "mbarrier.arrive.acquire.cta.shared.b64 %rd1, [%r1]",

@@ -26,7 +26,7 @@ CUdeviceptr ManagedMemory();
 char* HostMemory();          // pinned, and mapped
 char* PageableHostMemory();  // twice as large, at an address of whole pages
 
-// Of integers of 32 bits; all but the row may be surfaces.
+// Of integers of 32 bits; the plane and the volume may be surfaces.
 CUarray Row();              // 64
 CUarray Plane();            // 64 by 32
 CUarray Volume();           // 64 by 32 by 8

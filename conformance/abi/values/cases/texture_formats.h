@@ -14,7 +14,7 @@ inline std::vector<uint64_t> PlainFormats() {
   return {0, 1, 2, 3, 4, 8, 9, 0xa, 0x10, 0x20, 0x7fffffff};
 }
 
-// And those of arrays alone. Compressed blocks (0x91 to 0x9e) and formats in planes (from 0xb0 on)
+// And those of arrays alone. Compressed blocks (0x91 to 0x9e) and formats of video (0x9f to 0xbf)
 // are not simulated.
 inline std::vector<uint64_t> ArrayFormats() {
   return {0,    1,    2,    3,    4,    8,    9,    0xa,  0x10, 0x20, 0x50, 0xc0,

@@ -31,7 +31,7 @@ constexpr size_t kBufferStep = 256;
 constexpr size_t kSmallestHeap = 4 << 20;
 constexpr size_t kHeapStep = 64 << 10;
 constexpr size_t kFewestLaunches = 32;
-constexpr size_t kMostLaunches = 599186;
+constexpr size_t kMostLaunches = 599186;  // of an H200: it depends on the device
 constexpr size_t kLargestFetch = 128;
 // The persisting part of the L2 cache is set aside in tenths, of which a new context has three.
 constexpr size_t kCacheParts = 10;

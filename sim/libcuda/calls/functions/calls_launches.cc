@@ -108,7 +108,7 @@ CUresult Launch(const CallSite& site, CUfunction function, const LaunchConfig& c
 
 }  // namespace
 
-bool IsValidOfLaunch(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+bool IsLaunchValue(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
   constexpr int kDomains = 4;
   const auto is_up_to = [](int most, int number) { return number >= 0 && number <= most; };
   switch (id) {
@@ -203,7 +203,7 @@ DriverCode ReadAttributes(const CallSite& site, DriverState& driver, Context& co
       case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
       case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
-        if (!IsValidOfLaunch(config.attrs[i].id, value)) return DriverCode::kInvalidValue;
+        if (!IsLaunchValue(config.attrs[i].id, value)) return DriverCode::kInvalidValue;
         break;
       case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
         read = read_event(value.programmaticEvent.event, value.programmaticEvent.flags,

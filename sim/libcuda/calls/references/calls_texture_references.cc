@@ -59,17 +59,20 @@ DriverCode ShowFormatOf(const absl::StatusOr<ArrayDescriptor>& array, unsigned i
   return DriverCode::kSuccess;
 }
 
+// 0: linear memory has no such elements.
 uint64_t SizeOf(CUarray_format format, unsigned int channels) {
   const ArrayDescriptor one{{1, 0, 0}, static_cast<ArrayFormat>(format), channels, 0};
-  return IsNormalised(one.format) ? 0 : ElementSize(one).value();
+  const bool is_of_arrays = IsNormalised(one.format) && one.format != ArrayFormat::kPacked;
+  return is_of_arrays ? 0 : ElementSize(one).value();
 }
 
 // Whether so many bytes are more elements than there can be, of the format that it has now.
 bool HasTooMany(DriverState& driver, const ReferenceRecord& record, size_t bytes) {
   const auto channels = static_cast<unsigned int>(record.channels);
+  const uint64_t size = SizeOf(record.format, channels);
   const absl::StatusOr<uint64_t> most = driver.simulator->textures().MostLinearElements(
       record.context->device, static_cast<ArrayFormat>(record.format), channels);
-  return most.ok() && bytes / SizeOf(record.format, channels) > *most;
+  return size != 0 && most.ok() && bytes / size > *most;
 }
 
 // Elements that do not exist are bytes.
