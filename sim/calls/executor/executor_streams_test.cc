@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/calls/executor/host_functions.h"
+#include "sim/calls/executor/memory_operations.h"
 #include "sim/testing/test_machine.h"
 
 namespace twinmmu {
@@ -197,9 +198,17 @@ TEST_F(DeferredTest, AContextEndsAfterAFunctionThatAFaultFinds) {
   };
   ASSERT_THAT(simulator_->host_functions().Submit("a test", stream_, function), IsOk());
   while (!begun) std::this_thread::yield();
+  // The thread that calls the function may run other streams, too: this one waits for the unmap.
   const Stream other = *executor().CreateStream(kDevice0);
+  const AddressRange flag = Ready(1);
+  MemoryOperation wait;
+  wait.address = flag.base;
+  wait.width = Bytes(4);
+  wait.value = 1;
+  EXPECT_THAT(simulator_->memory_operations().Submit("a test", other, {&wait, 1}), IsOk());
   EXPECT_THAT(FillWord(other, range_.base, 1), IsOk());
   EXPECT_THAT(vmm().Unmap(range_), IsOk());
+  EXPECT_THAT(FillWord(*executor().CreateStream(kDevice0), flag.base, 1), IsOk());
   EXPECT_THAT(executor().SynchronizeStream(other), HasDriverCode(kFault));
   std::thread lets([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
