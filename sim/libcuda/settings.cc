@@ -61,8 +61,7 @@ absl::Status SetVisibleDevices(const std::string& value, Settings& settings) {
   std::vector<size_t> visible;
   for (const absl::string_view entry : absl::StrSplit(value, ',')) {
     int device = -1;
-    const bool exists =
-        absl::SimpleAtoi(entry, &device) && device >= 0 && device < all.device_count();
+    const bool exists = absl::SimpleAtoi(entry, &device) && all.HasDevice(device);
     if (!exists) break;
     const auto number = static_cast<size_t>(device);
     if (std::find(visible.begin(), visible.end(), number) != visible.end()) {

@@ -18,6 +18,10 @@ namespace {
 // More descriptors than that are no list of grants, whatever lies there.
 constexpr size_t kMaxGrants = 4096;
 
+bool IsManaged(const CUmemPoolProps& props) {
+  return props.allocType == static_cast<int>(AllocationType::kManaged);
+}
+
 bool AreHandleTypes(int types) {
   constexpr auto kKnown = static_cast<int>(HandleType::kPosixFileDescriptor | HandleType::kFabric);
   return (types & ~kKnown) == 0;
@@ -46,8 +50,8 @@ CUresult CheckGrants(DriverState& driver, const CUDA_MEM_ALLOC_NODE_PARAMS& para
 // driver 580.159 says that it is not managed.
 CUresult CheckPlace(DriverState& driver, const CUmemPoolProps& props) {
   const Location location = FromAbi(props.location);
-  const bool is_managed = props.allocType == static_cast<int>(AllocationType::kManaged);
-  const bool is_known = is_managed ? props.handleTypes == 0 : AreHandleTypes(props.handleTypes);
+  const bool is_known =
+      IsManaged(props) ? props.handleTypes == 0 : AreHandleTypes(props.handleTypes);
   switch (location.type) {
     case LocationType::kDevice:
       return driver.simulator->profile().HasDevice(location.id) ? CUDA_SUCCESS : kInvalidValue;
@@ -57,20 +61,19 @@ CUresult CheckPlace(DriverState& driver, const CUmemPoolProps& props) {
     case LocationType::kHost:
       return props.handleTypes == 0 ? kNotSupported : kInvalidValue;
     default:
-      return is_managed && is_known ? kNotSupported : kInvalidValue;
+      return IsManaged(props) && is_known ? kNotSupported : kInvalidValue;
   }
 }
 
 // In the order in which an H200 with driver 580.159 looks at them.
 CUresult Check(DriverState& driver, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   const CUmemPoolProps& props = params.poolProps;
-  const bool is_managed = props.allocType == static_cast<int>(AllocationType::kManaged);
   const bool is_pinned = props.allocType == static_cast<int>(AllocationType::kPinned);
-  if (!AreZero(props.reserved) || !(is_pinned || is_managed)) return kInvalidValue;
-  if (is_managed && props.usage != 0) return kInvalidValue;
+  if (!AreZero(props.reserved) || !(is_pinned || IsManaged(props))) return kInvalidValue;
+  if (IsManaged(props) && props.usage != 0) return kInvalidValue;
   const CUresult placed = CheckPlace(driver, props);
   if (placed != CUDA_SUCCESS) return placed;
-  if (props.handleTypes != 0 && (is_managed || !AreHandleTypes(props.handleTypes))) {
+  if (props.handleTypes != 0 && (IsManaged(props) || !AreHandleTypes(props.handleTypes))) {
     return kInvalidValue;
   }
   const CUresult granted = CheckGrants(driver, params);

@@ -52,10 +52,6 @@ std::vector<CUcliqueInfo> CliquesOf(const DriverState& driver, CUdevice dev) {
   return cliques;
 }
 
-bool Exists(const DriverState& driver, CUdevice dev) {
-  return dev >= 0 && dev < driver.simulator->profile().device_count();
-}
-
 }  // namespace
 
 // --- Endpoints -----------------------------------------------------------------------------------
@@ -171,7 +167,7 @@ extern "C" CUresult cuLogicalEndpointQuery(CUlogicalEndpointId id, unsigned int 
 
 extern "C" CUresult cuDeviceGetCliqueCount(size_t* count, CUdevice dev) {
   return Enter(TWINMMU_HERE, {count}, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     *count = CliquesOf(driver, dev).size();
     return DriverCode::kSuccess;
   });
@@ -179,7 +175,7 @@ extern "C" CUresult cuDeviceGetCliqueCount(size_t* count, CUdevice dev) {
 
 extern "C" CUresult cuDeviceGetCliqueInfo(CUcliqueInfo* info, size_t* count, CUdevice dev) {
   return Enter(TWINMMU_HERE, {info, count}, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     const std::vector<CUcliqueInfo> cliques = CliquesOf(driver, dev);
     *count = std::min(*count, cliques.size());
     std::copy_n(cliques.begin(), *count, info);
@@ -191,7 +187,7 @@ extern "C" CUresult cuDeviceGetCliqueInfo(CUcliqueInfo* info, size_t* count, CUd
 // find each other's handles.
 extern "C" CUresult cuDeviceGetFabricClusterUuid(CUuuid* uuid, CUdevice dev) {
   return Enter(TWINMMU_HERE, {uuid}, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     const Profile& profile = driver.simulator->profile();
     const uint64_t words[] = {
         FingerprintOf({reinterpret_cast<const uint8_t*>(profile.fabric_domain.data()),

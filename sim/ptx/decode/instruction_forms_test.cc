@@ -16,20 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-void ExpectRefused(const std::vector<absl::string_view>& instructions, absl::string_view words) {
-  for (const absl::string_view instruction : instructions) {
-    const absl::Status status = StatusOfOne(instruction);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << instruction;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(words))) << instruction;
-  }
-}
-
-void ExpectTaken(const std::vector<absl::string_view>& instructions) {
-  for (const absl::string_view instruction : instructions) {
-    EXPECT_EQ(StatusOfOne(instruction), absl::OkStatus()) << instruction;
-  }
-}
-
 // In PTX for an older machine an instruction of a newer one is refused, with the first that has it.
 void ExpectFirstTarget(absl::string_view instruction, absl::string_view before,
                        absl::string_view words) {

@@ -35,9 +35,8 @@ bool Decoder::IsOfGlobalMemory() const {
 void Decoder::CheckAccess() {
   const bool is_ordered = HasAny({"relaxed", "acquire", "release"});
   const bool is_strong = is_ordered || HasAny({"volatile", "mmio"});
-  const bool is_shared = HasAny({"shared", "shared::cta", "shared::cluster"});
   if (is_ordered && !HasScope()) return FailInvalid("an order needs a scope");
-  if (is_strong && !IsOfGlobalMemory() && !is_shared) {
+  if (is_strong && HasAny({"local", "const", "param", "param::entry", "param::func"})) {
     return FailInvalid("memory of that space has no order");
   }
   if (Has("nc") && (is_strong || Has("weak") || !Has("global"))) {
@@ -53,16 +52,19 @@ void Decoder::CheckCacheHints() {
   };
   const bool of_cache = has(IsOfCache);
   const bool is_hinted = of_cache || Has("L2::cache_hint");
-  if ((is_hinted || has(IsPrefetch)) && !IsOfGlobalMemory()) {
+  const bool fetches = has(IsPrefetch);
+  const bool is_device_access = Has("mmio");
+  if (!is_hinted && !fetches && !is_device_access) return;  // as most
+  if ((is_hinted || fetches) && !IsOfGlobalMemory()) {
     return FailInvalid("caches are told of accesses to global memory only");
   }
   if (Has("volatile") && is_hinted) return FailInvalid(".volatile does not go with caches");
   if (of_cache && HasAny({"ca", "cg", "cs", "lu", "cv", "wb", "wt"})) {
     return FailInvalid("a cache operator does not go with an eviction priority");
   }
-  if (Has("mmio")) {
+  if (is_device_access) {
     const bool whole_system = Has("sys") && !HasAny({"cta", "cluster", "gpu"});
-    if (!whole_system || !IsOfGlobalMemory() || is_hinted || has(IsPrefetch) ||
+    if (!whole_system || !IsOfGlobalMemory() || is_hinted || fetches ||
         HasAny({"v2", "v4", "v8"})) {
       return FailInvalid(".mmio is .relaxed.sys, of one value in global memory");
     }

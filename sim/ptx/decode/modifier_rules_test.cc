@@ -1,31 +1,11 @@
 // Which modifiers go together. Each of these was taken, or refused, by ptxas 13.0 for sm_90a.
 
-#include <string>
-#include <vector>
-
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/ptx/decode/one_instruction.h"
 
 namespace twinmmu::ptx {
 namespace {
-
-using ::testing::HasSubstr;
-
-void ExpectTaken(const std::vector<absl::string_view>& instructions) {
-  for (const absl::string_view instruction : instructions) {
-    EXPECT_EQ(StatusOfOne(instruction), absl::OkStatus()) << instruction;
-  }
-}
-void ExpectRefused(const std::vector<absl::string_view>& instructions, absl::string_view words) {
-  for (const absl::string_view instruction : instructions) {
-    const absl::Status status = StatusOfOne(instruction);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << instruction;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(words))) << instruction;
-  }
-}
 
 TEST(AccessRulesTest, OrdersHaveScopes) {
   ExpectTaken({"ld.relaxed.gpu.u32 %r1, [%rd1]", "st.release.cta.shared.u32 [%r1], %r2",

@@ -1,13 +1,16 @@
-// StatusOfOne: whether a kernel of one instruction is taken, for tests.
+// StatusOfOne: whether a kernel of one instruction is taken, for tests. And expectations of many.
 
 #ifndef TWINMMU_SIM_PTX_DECODE_ONE_INSTRUCTION_H_
 #define TWINMMU_SIM_PTX_DECODE_ONE_INSTRUCTION_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 #include "sim/ptx/decode/make_program.h"
 #include "sim/ptx/program/program.h"
 #include "sim/ptx/text/module.h"
@@ -28,6 +31,21 @@ inline absl::Status StatusOfOne(absl::string_view instruction, absl::string_view
   if (!program.ok()) return program.status();
   const std::string& refusal = (*program)->FindKernel("k")->refusal;
   return refusal.empty() ? absl::OkStatus() : absl::UnimplementedError(refusal);
+}
+
+inline void ExpectTaken(const std::vector<absl::string_view>& instructions) {
+  for (const absl::string_view instruction : instructions) {
+    EXPECT_EQ(StatusOfOne(instruction), absl::OkStatus()) << instruction;
+  }
+}
+inline void ExpectRefused(const std::vector<absl::string_view>& instructions,
+                          absl::string_view words) {
+  for (const absl::string_view instruction : instructions) {
+    const absl::Status status = StatusOfOne(instruction);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << instruction;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(std::string(words)))
+        << instruction;
+  }
 }
 
 }  // namespace twinmmu::ptx

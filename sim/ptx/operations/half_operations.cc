@@ -101,13 +101,14 @@ struct OnPairs<Pair, kFunction, Half (*)(Parameter...)> {
   }
 };
 
-// Both for one value and for pairs of them.
+// Both for one value and for pairs of them. `first_target`: see OperationTable::MapLater; 0: any.
 template <auto kFunction, typename Half, bool kRare>
-void AddBoth(OperationTable& table, const std::string& form) {
+void AddBoth(OperationTable& table, const std::string& form, int first_target = 0) {
   constexpr bool kF16 = std::is_same_v<Half, F16>;
   using Pair = std::conditional_t<kF16, F16x2, Bf16x2>;
-  table.Map<kFunction, kRare>(form + (kF16 ? ".f16" : ".bf16"));
-  table.Map<OnPairs<Pair, kFunction>::Compute, kRare>(form + (kF16 ? ".f16x2" : ".bf16x2"));
+  table.MapLater<kFunction, kRare>(form + (kF16 ? ".f16" : ".bf16"), first_target);
+  table.MapLater<OnPairs<Pair, kFunction>::Compute, kRare>(form + (kF16 ? ".f16x2" : ".bf16x2"),
+                                                           first_target);
 }
 
 template <typename Half, bool kFtz, Clamp kClamp>
@@ -126,15 +127,6 @@ void AddArithmetic(OperationTable& table) {
     }
   }
 }
-template <Clamp kClamp, typename Half>
-void AddOutOfBounds(OperationTable& table, const std::string& form) {
-  constexpr int kFirstTarget = 90;
-  constexpr bool kF16 = std::is_same_v<Half, F16>;
-  using Pair = std::conditional_t<kF16, F16x2, Bf16x2>;
-  table.MapLater<FmaInBounds<kClamp, Half>, true>(form + (kF16 ? ".f16" : ".bf16"), kFirstTarget);
-  table.MapLater<OnPairs<Pair, &FmaInBounds<kClamp, Half>>::Compute, true>(
-      form + (kF16 ? ".f16x2" : ".bf16x2"), kFirstTarget);
-}
 template <typename Half, bool kFtz, bool kNan, bool kXorSign>
 void AddExtremes(OperationTable& table) {
   const std::string suffix =
@@ -142,6 +134,12 @@ void AddExtremes(OperationTable& table) {
   constexpr bool kRare = kFtz || kXorSign;
   AddBoth<Extreme<false, kFtz, kNan, kXorSign, Half>, Half, kRare>(table, "min" + suffix);
   AddBoth<Extreme<true, kFtz, kNan, kXorSign, Half>, Half, kRare>(table, "max" + suffix);
+}
+template <typename Half>
+void AddOutOfBounds(OperationTable& table) {
+  constexpr int kFirstTarget = 90;
+  AddBoth<FmaInBounds<Clamp::kNone, Half>, Half, true>(table, "fma.rn.oob", kFirstTarget);
+  AddBoth<FmaInBounds<Clamp::kRelu, Half>, Half, true>(table, "fma.rn.oob.relu", kFirstTarget);
 }
 template <typename Half, bool kFtz>
 void AddFlushing(OperationTable& table) {
@@ -158,10 +156,8 @@ void AddFlushing(OperationTable& table) {
 }  // namespace
 
 void AddHalfOperations(OperationTable& table) {
-  AddOutOfBounds<Clamp::kNone, F16>(table, "fma.rn.oob");
-  AddOutOfBounds<Clamp::kNone, Bf16>(table, "fma.rn.oob");
-  AddOutOfBounds<Clamp::kRelu, F16>(table, "fma.rn.oob.relu");
-  AddOutOfBounds<Clamp::kRelu, Bf16>(table, "fma.rn.oob.relu");
+  AddOutOfBounds<F16>(table);
+  AddOutOfBounds<Bf16>(table);
   AddFlushing<F16, false>(table);
   AddFlushing<F16, true>(table);
   AddFlushing<Bf16, false>(table);

@@ -17,10 +17,6 @@ namespace {
 
 constexpr unsigned int kApiVersion = 3020;  // that every context of today's drivers has
 
-bool Exists(const DriverState& driver, CUdevice dev) {
-  return dev >= 0 && dev < driver.simulator->profile().device_count();
-}
-
 // At most one way of waiting, and no unknown bits.
 bool AreValidFlags(unsigned int flags) {
   const unsigned int waiting = flags & CU_CTX_SCHED_MASK;
@@ -131,7 +127,7 @@ DriverCode CheckParams(const ContextParams& params) {
 CUresult Create(const CallSite& site, CUcontext* context, const ContextParams& params,
                 unsigned int flags, CUdevice dev) {
   return Enter(site, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     if (context == nullptr) return NullPointer(site);
     const DriverCode possible = CheckParams(params);
     if (possible != DriverCode::kSuccess) return possible;
@@ -173,7 +169,7 @@ bool Release(DriverState& driver, Context& primary) {
 extern "C" CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     if (context == nullptr) return NullPointer(site);
     Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
     driver.contexts.Retain(primary);
@@ -184,7 +180,7 @@ extern "C" CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice dev) {
 
 extern "C" CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     return Release(driver, driver.contexts.Primary(DeviceOrdinal(dev)))
                ? DriverCode::kSuccess
                : DriverCode::kInvalidContext;
@@ -195,7 +191,7 @@ TWINMMU_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
 extern "C" CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](DriverState& driver) -> absl::Status {
-    if (!Exists(driver, dev)) {
+    if (!driver.simulator->profile().HasDevice(dev)) {
       return MakeDriverStatus({DriverCode::kInvalidDevice, ErrorOrigin::kSimulator, site.name()},
                               "there is no such device");
     }
@@ -213,7 +209,7 @@ TWINMMU_ALIAS(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
 
 extern "C" CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     // It maps host memory as it is.
     if (!AreValidFlags(flags) || (flags & CU_CTX_MAP_HOST) != 0) return DriverCode::kInvalidValue;
     Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
@@ -226,7 +222,7 @@ TWINMMU_ALIAS(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2);
 
 extern "C" CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {
   return Enter(TWINMMU_HERE, {flags, active}, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     const Context& primary = driver.contexts.Primary(DeviceOrdinal(dev));
     *flags = primary.primary_flags;
     *active = primary.alive ? 1 : 0;

@@ -78,10 +78,6 @@ DriverCode Check(const Resource& resource) {
   return is_ours ? DriverCode::kSuccess : kInvalidResourceConfiguration;
 }
 
-bool Exists(const DriverState& driver, CUdevice dev) {
-  return dev >= 0 && dev < driver.simulator->profile().device_count();
-}
-
 unsigned int CountOf(DriverState& driver, DeviceOrdinal device) {
   return static_cast<unsigned int>(AttributeOf(driver, device, kAttributeMultiprocessors));
 }
@@ -142,7 +138,7 @@ DriverCode CheckQuestion(const CallSite& site, const Resource* resource, int typ
 extern "C" CUresult cuDeviceGetDevResource(CUdevice dev, Resource* resource, int type) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     const DriverCode valid = CheckQuestion(site, resource, type);
     if (valid != DriverCode::kSuccess) return valid;
     *resource = ResourceOf(driver, driver.contexts.Primary(DeviceOrdinal(dev)));
@@ -236,7 +232,7 @@ extern "C" CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc descr
                                      CUdevice dev, unsigned int flags) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {handle}, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     if (flags != kDefaultStream) return DriverCode::kInvalidValue;
     const CUresult fault = FaultOf(site, driver);
     if (fault != CUDA_SUCCESS) return static_cast<DriverCode>(fault);

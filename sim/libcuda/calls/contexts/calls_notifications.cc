@@ -26,10 +26,6 @@ struct Registered {
   }
 };
 
-bool Exists(const DriverState& driver, CUdevice dev) {
-  return dev >= 0 && dev < driver.simulator->profile().device_count();
-}
-
 }  // namespace
 
 extern "C" CUresult cuDeviceRegisterAsyncNotification(CUdevice dev, Callback callback,
@@ -37,7 +33,7 @@ extern "C" CUresult cuDeviceRegisterAsyncNotification(CUdevice dev, Callback cal
                                                       CUasyncCallbackHandle* handle) {
   const CallSite site = TWINMMU_HERE;
   return Enter(site, {reinterpret_cast<const void*>(callback)}, [&](DriverState& driver) {
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     if (handle == nullptr) return NullPointer(site);
     Registered& registered = Registered::Get();
     const std::lock_guard lock(registered.mutex);
@@ -53,7 +49,7 @@ extern "C" CUresult cuDeviceUnregisterAsyncNotification(CUdevice dev,
                                                         CUasyncCallbackHandle handle) {
   return Enter(TWINMMU_HERE, [&](DriverState& driver) {
     if (handle == nullptr) return DriverCode::kInvalidValue;
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     Registered& registered = Registered::Get();
     const std::lock_guard lock(registered.mutex);
     const auto known = registered.devices.find(ToNumber(handle));

@@ -19,10 +19,6 @@ bool IsFunction(const CallSite& site, DriverState& driver, CUfunction function) 
   return driver.simulator->kernels().Find(site.name(), kernel).ok();
 }
 
-bool Exists(const DriverState& driver, CUdevice dev) {
-  return dev >= 0 && dev < driver.simulator->profile().device_count();
-}
-
 // None, neither with the host over PCI Express nor with a peer over NVLink: measured on two H100s,
 // which clear what stands for an unknown operation, too.
 DriverCode GiveAtomicCapabilities(const int* operations, unsigned int count,
@@ -78,7 +74,7 @@ extern "C" CUresult cuDeviceGetHostAtomicCapabilities(unsigned int* capabilities
                                                       CUdevice dev) {
   return Enter(TWINMMU_HERE, {capabilities, operations}, [&](DriverState& driver) {
     if (count == 0) return DriverCode::kInvalidValue;
-    if (!Exists(driver, dev)) return DriverCode::kInvalidDevice;
+    if (!driver.simulator->profile().HasDevice(dev)) return DriverCode::kInvalidDevice;
     return GiveAtomicCapabilities(operations, count, capabilities);
   });
 }
@@ -88,7 +84,8 @@ extern "C" CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int* capabilities,
                                                      CUdevice from, CUdevice to) {
   return Enter(TWINMMU_HERE, {capabilities, operations}, [&](DriverState& driver) {
     if (count == 0) return DriverCode::kInvalidValue;
-    if (!Exists(driver, from) || !Exists(driver, to) || from == to) {
+    if (!driver.simulator->profile().HasDevice(from) ||
+        !driver.simulator->profile().HasDevice(to) || from == to) {
       return DriverCode::kInvalidDevice;
     }
     return GiveAtomicCapabilities(operations, count, capabilities);
