@@ -45,14 +45,32 @@ class Layout {
                                                      limit_, " bytes of ", what_));
     }
     size_ = end;
+    largest_ = std::max(largest_, end);
     return begin;
   }
-  uint64_t size() const { return size_; }
+
+  // Variable `index` of a function, whose room is that of others once its block has ended.
+  absl::StatusOr<uint64_t> AddOfBlock(size_t index, const Variable& variable) {
+    while (!open_.empty() && open_.back().block_end <= index) {
+      size_ = open_.back().size_before;
+      open_.pop_back();
+    }
+    open_.push_back({variable.block_end, size_});
+    return Add(variable);
+  }
+  uint64_t size() const { return largest_; }
+  void set_limit(uint64_t limit) { limit_ = limit; }
 
  private:
   const char* const what_;
-  const uint64_t limit_;
+  uint64_t limit_;
   uint64_t size_ = 0;
+  uint64_t largest_ = 0;
+  struct Open {
+    size_t block_end;
+    uint64_t size_before;
+  };
+  std::vector<Open> open_;  // the innermost block last
 };
 
 }  // namespace
@@ -177,6 +195,8 @@ class ProgramBuilder {
           {static_cast<uint32_t>(*at), static_cast<uint32_t>(parameter.size()), 0});
     }
     code.parameter_bytes = static_cast<uint32_t>(passed.size());
+    // Even a kernel whose own parameters take all there is calls functions.
+    passed.set_limit(passed.size() + kMaxPassed);
     for (const Variable& result : function.results) {
       const absl::StatusOr<uint64_t> at = passed.Add(result);
       if (!at.ok()) return at.status();
@@ -200,8 +220,10 @@ class ProgramBuilder {
              absl::StrCat("'", variable.name, "' is not a variable of a function")});
         continue;
       }
+      // What is passed to a call has room until its block ends: there may be thousands of calls.
+      // Local variables keep theirs, whose addresses may be kept.
       const absl::StatusOr<uint64_t> at =
-          (variable.space == Space::kLocal ? local : passed).Add(variable);
+          variable.space == Space::kLocal ? local.Add(variable) : passed.AddOfBlock(i, variable);
       if (!at.ok()) return at.status();
       place.offset = *at;
     }

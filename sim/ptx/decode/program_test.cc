@@ -237,6 +237,38 @@ TEST_F(ProgramTest, LimitsMemory) {
   }
 }
 
+// What is passed to one call is gone with its block: thousands of calls, as of assertions, take no
+// more room than one.
+TEST_F(ProgramTest, CallsInBlocksTakeTheSameRoom) {
+  std::string body;
+  for (int i = 0; i < 5000; ++i) {
+    absl::StrAppend(&body, "{ .param .b64 a; .param .align 4 .b8 b[20]; st.param.b64 [a], 1;\n",
+                    "st.param.b32 [b], 1; call take, (a, b); }\n");
+  }
+  const auto program =
+      Load(Module(absl::StrCat(".func take(.param .b64 a, .param .align 4 .b8 b[20]) { ret; }\n",
+                               ".visible .entry k() {", body, "ret; }")));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->code().functions[1].passed_bytes, 64u);
+}
+
+// Of blocks in a block, what the outer one passes stays.
+TEST_F(ProgramTest, BlocksInABlockKeepItsRoom) {
+  const auto program =
+      Load(Module(".visible .entry k() {{ .param .b8 a[64]; { .param .b8 b[64]; }\n"
+                  "{ .param .b8 c[64]; } .param .b8 d[128]; } .param .b8 e[64]; ret; }"));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->code().functions[0].passed_bytes, 192u);
+}
+
+// Parameters of a kernel leave room for those of the functions that it calls.
+TEST_F(ProgramTest, KernelsWithManyParametersCallFunctions) {
+  EXPECT_THAT(MakeStatus(Module(".func take(.param .b64 a) { ret; }\n"
+                                ".entry k(.param .b8 q[32764]) { .param .b64 a;\n"
+                                "st.param.b64 [a], 1; call take, (a); ret; }")),
+              IsOk());
+}
+
 // It may be larger than all parameters together.
 TEST_F(ProgramTest, TakesParametersOfAnyAlignment) {
   EXPECT_THAT(MakeStatus(Module(".entry k(.param .align 65536 .b8 q[32764]) { ret; }")), IsOk());

@@ -64,6 +64,8 @@ struct Variable {
   bool managed = false;  // .attribute(.managed): the CPU sees it too
   Reference reference = Reference::kNone;
   std::vector<Initializer> initial;  // element by element; the rest is 0
+  // Of a function: the first of its variables that is declared behind the block of this one.
+  size_t block_end = SIZE_MAX;
 
   uint64_t size() const { return BytesOf(type) * static_cast<uint64_t>(vector) * count; }
 };

@@ -1,5 +1,6 @@
 // What the body of a function consists of.
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -23,9 +24,15 @@ void Parser::Block() {
     return cursor_.Fail(cursor_.token().position,
                         absl::StrCat("blocks are nested more than ", kDeepestBlock, " deep"));
   }
+  const size_t first = function_->variables.size();
   names_.Enter();
   BlockInScope();
   names_.Leave();
+  const size_t end = function_->variables.size();
+  for (size_t i = first; i < end; ++i) {
+    size_t& known = function_->variables[i].block_end;
+    known = std::min(known, end);
+  }
 }
 
 // { statements }, whose names go to the innermost scope there is.
