@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sim/base/thread_sanitizer.h"
 #include "sim/testing/test_grid.h"
 
 namespace twinmmu::ptx {
@@ -39,6 +40,34 @@ TEST_F(GridTest, CountsEachThread) {
   EXPECT_EQ(grid->Run(kEnough), Grid::State::kDone);
   EXPECT_EQ(Read(0), 3000u);
   EXPECT_EQ(Read(1), 3000u);
+}
+
+// Threads that read a strong vector while others write it see all of one, or of another.
+TEST_F(GridTest, MovesAStrongVectorAtOnce) {
+  const auto count = [&](const char* type, const char* move, const char* loads,
+                         const char* stored) {
+    Write<uint32_t>(0, 0);
+    const auto program = Load(Module(Kernel(absl::StrCat(
+        "mov.u32 %r3, %ctaid.x; setp.eq.u32 %p1, %r3, 0; mov.u32 %r4, 0;\n"
+        "mov.u64 %rd4, 0; mov.u64 %rd5, 0; mov.u32 %r7, 0; mov.u32 %r8, 0; mov.u32 %r10, 0;\n"
+        "L: cvt.u64.u32 %rd3, %r4;\n",
+        "@%p1 st.relaxed.gpu.global.", type, " [%rd1+64], ", stored,
+        ";\n@!%p1 ld.relaxed.gpu.global.", type, " ", loads, ", [%rd1+64];\n", move,
+        "setp.ne.u64 %p2, %rd4, %rd5; @%p2 st.global.u32 [%rd1], 1;\n"
+        "st.global.u32 [%rd1+4], %r4; add.u32 %r4, %r4, 1; setp.lt.u32 %p3, %r4, 200000; @%p3 bra "
+        "L;"))));
+    const auto grid = MakeGrid(program, Dim3{2, 1, 1}, Dim3{32, 1, 1}, {memory().value()}, "k", 2);
+    EXPECT_EQ(grid->Run(uint64_t{1} << 30), Grid::State::kDone);
+    return Read(0);
+  };
+  EXPECT_EQ(count("v2.u32", "cvt.u64.u32 %rd4, %r7; cvt.u64.u32 %rd5, %r8;\n", "{%r7, %r8}",
+                  "{%r4, %r4}"),
+            0u);
+  if (kThreadSanitizer) return;  // which has nothing that is wider
+  EXPECT_EQ(count("v2.u64", "", "{%rd4, %rd5}", "{%rd3, %rd3}"), 0u);
+  EXPECT_EQ(count("v4.u32", "cvt.u64.u32 %rd4, %r7; cvt.u64.u32 %rd5, %r10;\n",
+                  "{%r7, %r8, %r9, %r10}", "{%r4, %r4, %r4, %r4}"),
+            0u);
 }
 
 // What fill wrote, verify finds; a word that was changed, it counts.

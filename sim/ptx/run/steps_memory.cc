@@ -1,6 +1,7 @@
 // Loads, stores and fences.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -40,11 +41,81 @@ void ObserveFence(Warp& warp, const Step& step, Lanes lanes) {
   }
 }
 
+// Memory of 16 bytes as a processor with vectors of 32 moves it, all at once.
+struct __attribute__((may_alias)) Whole {
+  uint64_t words __attribute__((vector_size(16)));
+};
+
+template <typename W>
+void MoveAtOnce(char* to, const char* from, bool loads) {
+  W whole;
+  if (loads) {
+    whole = __atomic_load_n(reinterpret_cast<const W*>(from), __ATOMIC_RELAXED);
+    std::memcpy(to, &whole, sizeof(W));
+  } else {
+    std::memcpy(&whole, from, sizeof(W));
+    __atomic_store_n(reinterpret_cast<W*>(to), whole, __ATOMIC_RELAXED);
+  }
+}
+
+// Loads from memory, or stores to it. Sizes: 2, 4, 8, 16; both are aligned to that.
+void MoveVector(char* to, const char* from, uint32_t size, bool loads) {
+  if (size == 2) return MoveAtOnce<uint16_t>(to, from, loads);
+  if (size == 4) return MoveAtOnce<uint32_t>(to, from, loads);
+  if (size == 8) return MoveAtOnce<uint64_t>(to, from, loads);
+  if constexpr (kThreadSanitizer) {  // it knows no wider ones
+    MoveAtOnce<uint64_t>(to, from, loads);
+    MoveAtOnce<uint64_t>(to + 8, from + 8, loads);
+  } else {
+    reinterpret_cast<volatile Whole*>(to)->words =
+        reinterpret_cast<const volatile Whole*>(from)->words;
+  }
+}
+
+// PTX lets the elements of a vector come one by one. A device moves them at once, and libraries of
+// the toolkit count on it where an access is strong: they keep a flag beside its value.
+bool MovesAtOnce(const Step& step, Lanes lanes, const LaneMemory& memory) {
+  const MemoryAccess& access = step.memory;
+  if (access.count == 1 || access.order == Order::kWeak) return false;
+  uint64_t all = 0;
+  ForEachLane(lanes, [&](int lane) { all |= reinterpret_cast<uint64_t>(memory[lane]); });
+  return (all & (access.size() - 1)) == 0;  // what is a thread's own may lie anywhere
+}
+
+template <typename M, typename R>
+__attribute__((noinline)) void ReadVectors(Warp& warp, const Step& step, Lanes lanes,
+                                           const LaneMemory& memory) {
+  ForEachLane(lanes, [&](int lane) {
+    alignas(kMaxAccess) std::array<M, kMaxAccess / sizeof(M)> elements;
+    MoveVector(reinterpret_cast<char*>(elements.data()), memory[lane], step.memory.size(),
+               /*loads=*/true);
+    for (size_t i = 0; i < step.memory.count; ++i) {
+      warp.Slot<R>(step.operands[1 + i])[lane] = static_cast<R>(elements[i]);
+    }
+  });
+  if (IsAcquire(step.memory.order)) std::atomic_thread_fence(std::memory_order_acquire);
+}
+
+template <typename M, typename R>
+__attribute__((noinline)) void WriteVectors(Warp& warp, const Step& step, Lanes lanes,
+                                            const LaneMemory& memory) {
+  if (IsRelease(step.memory.order)) std::atomic_thread_fence(std::memory_order_release);
+  ForEachLane(lanes, [&](int lane) {
+    alignas(kMaxAccess) std::array<M, kMaxAccess / sizeof(M)> elements;
+    for (size_t i = 0; i < step.memory.count; ++i) {
+      elements[i] = static_cast<M>(warp.Slot<R>(step.operands[1 + i])[lane]);
+    }
+    MoveVector(memory[lane], reinterpret_cast<const char*>(elements.data()), step.memory.size(),
+               /*loads=*/false);
+  });
+}
+
 // M in memory, R in registers. Relaxed atomic accesses, so that blocks on several threads of the
 // host may do as the threads of a GPU do.
 template <typename M, typename R>
 __attribute__((always_inline)) inline void ReadLanes(Warp& warp, const Step& step, Lanes lanes,
                                                      const LaneMemory& memory) {
+  if (MovesAtOnce(step, lanes, memory)) return ReadVectors<M, R>(warp, step, lanes, memory);
   const bool acquire = IsAcquire(step.memory.order);
   for (int i = 0; i < step.memory.count; ++i) {
     R* const to = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
@@ -65,6 +136,7 @@ __attribute__((always_inline)) inline void ReadLanes(Warp& warp, const Step& ste
 template <typename M, typename R>
 __attribute__((always_inline)) inline void WriteLanes(Warp& warp, const Step& step, Lanes lanes,
                                                       const LaneMemory& memory) {
+  if (MovesAtOnce(step, lanes, memory)) return WriteVectors<M, R>(warp, step, lanes, memory);
   const bool release = IsRelease(step.memory.order);
   for (int i = 0; i < step.memory.count; ++i) {
     const R* const from = warp.Slot<R>(step.operands[1 + static_cast<size_t>(i)]);
