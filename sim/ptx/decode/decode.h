@@ -252,6 +252,8 @@ class Decoder {
   uint32_t SpecialSlot(const Operand& operand, int width);
   // The address of what a name stands for, in its space.
   uint32_t AddressOf(const Operand& operand, Space* space);
+  // The same for an instruction that takes it as a number: mov.
+  uint32_t AddressAsValue(const Operand& operand);
   uint32_t NewSlot(int width);
   uint32_t CarrySlot();
   // Slots of 8 bytes for one instruction: `count` of them, which the next one may use as well.

@@ -141,8 +141,7 @@ uint32_t Decoder::Source(const Operand& operand, Type type) {
     case Operand::kResult:
     case Operand::kVariable:
     case Operand::kFunction: {
-      Space space = Space::kGeneric;
-      const uint32_t slot = AddressOf(operand, &space);
+      const uint32_t slot = AddressAsValue(operand);
       if (WidthOf(type) == 8) return slot;
       if (WidthOf(type) != 4) {
         FailInvalid("an address has 32 or 64 bits");
@@ -216,6 +215,16 @@ uint32_t Decoder::SpecialSlot(const Operand& operand, int width) {
   const uint32_t slot = NewSlot(width);
   EmitCompute(FindResize(width, wide ? 8 : 4, false), {slot, read});
   return slot;
+}
+
+uint32_t Decoder::AddressAsValue(const Operand& operand) {
+  for (const AddressedParameter& addressed : code_.addressed) {
+    if (operand.kind != Operand::kParameter) break;
+    if (addressed.parameter != static_cast<size_t>(operand.index)) continue;
+    return Fixed(FixedSlot::kLocal, 0, addressed.local + operand.bits, 8);
+  }
+  Space space = Space::kGeneric;
+  return AddressOf(operand, &space);
 }
 
 uint32_t Decoder::AddressOf(const Operand& operand, Space* space) {

@@ -227,9 +227,30 @@ class ProgramBuilder {
       if (!at.ok()) return at.status();
       place.offset = *at;
     }
+    const absl::Status placed = PlaceAddressed(function, &local, &code);
+    if (!placed.ok()) return placed;
     // Frames lie one behind the other, and keep the alignment of what is in them.
     code.local_bytes = static_cast<uint32_t>(RoundUp(Bytes(local.size()), Bytes(256)).value());
     code.passed_bytes = static_cast<uint32_t>(RoundUp(Bytes(passed.size()), Bytes(64)).value());
+    return absl::OkStatus();
+  }
+
+  // mov gives the address of a parameter of a function in local memory.
+  static absl::Status PlaceAddressed(const Function& function, Layout* local, FunctionCode* code) {
+    if (function.entry) return absl::OkStatus();
+    std::set<size_t> parameters;
+    for (const Instruction& instruction : function.body) {
+      if (instruction.opcode != "mov") continue;
+      for (const Operand& operand : instruction.operands) {
+        if (operand.kind != Operand::kParameter) continue;
+        parameters.insert(static_cast<size_t>(operand.index));
+      }
+    }
+    for (const size_t parameter : parameters) {
+      const absl::StatusOr<uint64_t> at = local->Add(function.parameters[parameter]);
+      if (!at.ok()) return at.status();
+      code->addressed.push_back({parameter, static_cast<uint32_t>(*at)});
+    }
     return absl::OkStatus();
   }
 

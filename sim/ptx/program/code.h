@@ -206,6 +206,13 @@ struct TensorCode {
   std::vector<uint32_t> offsets;      // the same; of im2col
 };
 
+// A parameter of a function, not of a kernel, whose address is taken: it lies in local memory, and
+// every call copies it there.
+struct AddressedParameter {
+  size_t parameter = 0;
+  uint32_t local = 0;
+};
+
 struct FunctionCode {
   std::string name;
   bool entry = false;
@@ -220,6 +227,7 @@ struct FunctionCode {
   uint32_t passed_bytes = 0;
   uint32_t parameter_bytes = 0;
   uint32_t local_bytes = 0;  // of a lane
+  std::vector<AddressedParameter> addressed;
   std::vector<CallSite> calls;
   std::vector<MatrixCode> matrices;
   std::vector<TensorCode> tensors;

@@ -85,6 +85,25 @@ TEST_F(GridTest, PassesSeveralParameters) {
   EXPECT_THAT(ReadAll(5), ElementsAre(0, 9, 18, 27, 36));
 }
 
+// mov gives the address of a parameter of a function in local memory, where the parameter can be
+// read and changed; each lane has its own.
+TEST_F(GridTest, AParameterHasALocalAddress) {
+  EXPECT_EQ(Run(".func (.param .b32 out) sum(.param .align 8 .b8 in[16], .param .b32 index)\n{\n"
+                ".reg .b32 %r<4>; .reg .b64 %rd<5>;\n"
+                "mov.b64 %rd1, in; cvta.local.u64 %rd2, %rd1; ld.param.b32 %r1, [index];\n"
+                "mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd2, %rd3; ld.u32 %r2, [%rd4];\n"
+                "add.u32 %r2, %r2, 100; st.u32 [%rd4], %r2; ld.local.u32 %r2, [%rd1+4];\n"
+                "ld.local.u32 %r3, [%rd1+8]; add.u32 %r2, %r2, %r3; st.param.b32 [out], %r2;\n"
+                "ret;\n}\n" +
+                    Kernel("{ .param .align 8 .b8 a[16]; .param .b32 b; .param .b32 c;\n"
+                           "st.param.b32 [a+4], %r1; st.param.b32 [a+8], 1000;\n"
+                           "and.b32 %r4, %r1, 1; st.param.b32 [b], %r4; call (c), sum, (a, b);\n"
+                           "ld.param.b32 %r3, [c]; }\nst.global.u32 [%rd2], %r3;"),
+                Dim3(), Dim3{5, 1, 1}),
+            Grid::State::kDone);
+  EXPECT_THAT(ReadAll(5), ElementsAre(1000, 1101, 1002, 1103, 1004));
+}
+
 // Registers and constants are passed as variables of .param are.
 TEST_F(GridTest, PassesRegistersAndConstants) {
   EXPECT_EQ(Run(kSquare + Kernel("call (%r3), square, (%r1); call (%r4), square, (7);\n"

@@ -228,6 +228,14 @@ Flow Warp::Call(const CallSite& site, int function) {
       std::memcpy(entered->PassedOf(lane) + to, caller->PlaceOf(argument, lane), argument.size);
     });
   }
+  for (const AddressedParameter& addressed : callee.addressed) {
+    const Passed& parameter = callee.parameters[addressed.parameter];
+    const uint64_t to = entered->local_base + addressed.local;
+    ForEachLane(lanes, [&](int lane) {
+      std::memcpy(local_.data() + local_stride_ * lane + to, entered->PassedOf(lane) + parameter.at,
+                  parameter.size);
+    });
+  }
   running().frame = entered;
   running().pc = 0;
   return Flow::kMoved;
