@@ -34,7 +34,12 @@ void Decoder::Warpgroup() {
   const size_t operands = form == 3 ? 1 : 0;
   ExpectOperands(operands, operands);
   if (form == 3 && At(0).kind != Operand::kInteger) return FailInvalid("the number is a constant");
-  Emit(PerformNothing);
+  Step step;
+  step.perform = form == 1   ? PerformNothing
+                 : form == 2 ? PerformCommitProducts
+                             : PerformWaitForProducts;
+  if (form == 3) step.target = SmallConstant(At(0));
+  Emit(step);
 }
 
 // An operand that is a constant: one of two.

@@ -1,6 +1,7 @@
 #include "sim/ptx/run/block.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@ namespace {
 
 // Steps of a warp before the next one has its turn.
 constexpr uint64_t kTurn = 512;
+constexpr int kWarpsOfGroup = 4;
 
 }  // namespace
 
@@ -38,6 +40,7 @@ void Block::Start(const Dim3& index) {
   flat_index_ = index.x + size.x * (index.y + uint64_t{size.y} * index.z);
   index_ = index;
   next_ = 0;
+  left_of_turn_ = kTurn;
   live_threads_ = grid_.threads();
   lets_next_start_ = false;
   stops_ = false;
@@ -108,8 +111,8 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
   // Warps in a row that wait or gave way: if all do, it is the turn of others.
   for (size_t idle = 0; steps != 0 && idle <= warps_.size();) {
     const size_t i = next_;
-    next_ = (next_ + 1) % warps_.size();
     if (states_[i] != Warp::State::kRunnable) {
+      BeginTurnOfNext();
       ++idle;
       continue;
     }
@@ -118,10 +121,13 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
     const uint64_t changes_before = warp.changes;
     const uint64_t results_before = warp.results;
     const uint64_t instructions_before = warp.instructions;
-    const uint64_t turn = std::min(steps, kTurn);
+    const uint64_t turn = std::min(steps, left_of_turn_);
     uint64_t left = turn;
     states_[i] = warp.Run(&left);
     steps -= turn - left;
+    // A turn that ends only with the slice goes on in the next one.
+    left_of_turn_ -= turn;
+    if (left != 0 || left_of_turn_ == 0) BeginTurnOfNext();
     polls_ += warp.polls - polls_before;
     changes_ += warp.changes - changes_before;
     results_ += warp.results - results_before;
@@ -139,6 +145,11 @@ Block::State Block::Run(TranslationCache* cache, uint64_t steps) {
   if (!stuck) return State::kRunning;
   if (copies_ == nullptr || copies_->empty()) return State::kStuck;
   return copies_->FinishAll() ? State::kRunning : State::kFaulted;
+}
+
+void Block::BeginTurnOfNext() {
+  next_ = (next_ + 1) % warps_.size();
+  left_of_turn_ = kTurn;
 }
 
 // Of the first warp that waits.
@@ -214,6 +225,20 @@ void Block::PassIfComplete(int number) {
 
 void Block::Leave(int barrier, int warp, Lanes lanes) {
   if (threads_ != nullptr) threads_->Leave(barrier, warp, lanes);
+}
+
+void Block::PassWarpgroup(int warp) {
+  const size_t first = static_cast<size_t>(warp / kWarpsOfGroup * kWarpsOfGroup);
+  const size_t end = std::min(first + kWarpsOfGroup, warps_.size());
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  for (size_t i = first; i < end; ++i) {
+    if (warps_[i]->live() != 0) least = std::min(least, warps_[i]->product_groups());
+  }
+  for (size_t i = first; i < end; ++i) {
+    if (!warps_[i]->PassWarpgroup(least)) continue;
+    ++changes_;
+    if (states_[i] == Warp::State::kBlocked) states_[i] = Warp::State::kRunnable;
+  }
 }
 
 void Block::Ended(Lanes lanes) {

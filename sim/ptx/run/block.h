@@ -165,6 +165,8 @@ class Block {
 
   // Threads of `warp` come to a barrier. False: more wait or come than it is for.
   bool Arrive(Warp& warp, const Arrival& arrival);
+  // Of its warpgroup those go on that waited for no more products than all have begun.
+  void PassWarpgroup(int warp);
   // Lanes of `warp` ended: barriers no longer wait for them.
   void Ended(Lanes lanes);
   // Of a barrier that all have reached, for bar.red.
@@ -195,6 +197,7 @@ class Block {
   // How many threads of those that a barrier is for have come.
   uint32_t ArrivedAt(const Barrier& barrier) const;
   void PassIfComplete(int barrier);
+  void BeginTurnOfNext();
 
   const GridContext& grid_;
   Cluster& cluster_;
@@ -204,7 +207,8 @@ class Block {
   uint64_t flat_index_ = 0;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::vector<Warp::State> states_;
-  size_t next_ = 0;  // warp
+  size_t next_ = 0;            // warp
+  uint64_t left_of_turn_ = 0;  // of that
   uint32_t live_threads_ = 0;
   bool lets_next_start_ = false;
   bool stops_ = false;       // its slice ends

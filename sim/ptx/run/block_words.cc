@@ -57,6 +57,8 @@ void Warp::AddPlaces(std::vector<ThreadsAt>* places) const {
       absl::StrAppend(&words, ", for ", block_.BarrierInWords(group.barrier));
     } else if (group.wait == Group::kCluster) {
       absl::StrAppend(&words, ", for ", block_.cluster().BarrierInWords());
+    } else if (group.wait == Group::kWarpgroup) {
+      absl::StrAppend(&words, ", for the products of the other warps of its warpgroup");
     } else if (group.wait != Group::kNothing) {
       absl::StrAppend(&words, ", for lanes ", InHex(group.mask & live_ & ~group.lanes), " of mask ",
                       InHex(group.mask));

@@ -190,6 +190,9 @@ Flow PerformMatrixPlaces(Warp& warp, const Step& step, Lanes lanes);
 inline constexpr uint8_t kTransposesA = 1;
 inline constexpr uint8_t kTransposesB = 2;
 Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes);
+// Of groups of products. target: how many may be pending.
+Flow PerformCommitProducts(Warp& warp, const Step& step, Lanes lanes);
+Flow PerformWaitForProducts(Warp& warp, const Step& step, Lanes lanes);
 
 // --- Textures and surfaces. target: of FunctionCode::textures. ---
 

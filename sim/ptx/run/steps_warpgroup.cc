@@ -1,7 +1,8 @@
 // wgmma: products of matrices in shared memory, by four warps together.
 //
 // Each warp computes its 16 rows as soon as it comes to the instruction, so that its registers hold
-// the result at once; fences, groups and waits have nothing left to do.
+// the result at once. A product is complete when all four have: a wait is for the others, so that
+// what they have yet to read is not overwritten. Fences have nothing left to do.
 
 #include <cstddef>
 #include <cstdint>
@@ -103,7 +104,25 @@ Flow FaultAtShared(Warp& warp, Lanes lanes, uint64_t address) {
                    warp.block().shared().size()));
 }
 
+// The lanes of a warp that are there come to commits and waits together.
+Flow GatherLive(Warp& warp, Lanes lanes) {
+  return lanes == warp.live() ? Flow::kNext : GatherWarp(warp, lanes);
+}
+
 }  // namespace
+
+Flow PerformCommitProducts(Warp& warp, const Step&, Lanes lanes) {
+  const Flow here = GatherLive(warp, lanes);
+  if (here == Flow::kNext && lanes != 0) warp.CommitProducts();
+  return here;
+}
+
+Flow PerformWaitForProducts(Warp& warp, const Step& step, Lanes lanes) {
+  const Flow here = GatherLive(warp, lanes);
+  if (here != Flow::kNext || lanes == 0) return here;
+  warp.WaitForProducts(step.target);
+  return Flow::kMoved;
+}
 
 Flow PerformWarpgroupProduct(Warp& warp, const Step& step, Lanes lanes) {
   const Flow here = GatherWarp(warp, lanes);

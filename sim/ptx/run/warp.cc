@@ -35,6 +35,7 @@ void Warp::Start() {
   work = 0;
   group_count_ = 1;
   turns_ = 0;
+  product_groups_ = 0;
   rotate_ = false;
   meets_copies_ = block_.proxy_writes() != nullptr;
   watched_ = block_.aliases().watches_all();
@@ -75,6 +76,7 @@ void Warp::Exit() {
       group.wait = Group::kNothing;
     }
   }
+  if (live_ == 0) block_.PassWarpgroup(number_);
   block_.Ended(lanes);
 }
 
@@ -304,6 +306,29 @@ void Warp::PassClusterBarrier() {
     ++group.pc;
     block_.cluster().Leave(block_, number_, group.lanes);
   }
+}
+
+void Warp::CommitProducts() {
+  ++product_groups_;
+  block_.PassWarpgroup(number_);
+}
+
+void Warp::WaitForProducts(uint64_t pending) {
+  awaited_groups_ = product_groups_ - std::min(product_groups_, pending);
+  running().wait = Group::kWarpgroup;
+  block_.PassWarpgroup(number_);
+}
+
+bool Warp::PassWarpgroup(uint64_t least) {
+  bool passed = false;
+  for (int i = 0; i < group_count_; ++i) {
+    Group& group = groups_[i];
+    if (group.wait != Group::kWarpgroup || awaited_groups_ > least) continue;
+    group.wait = Group::kNothing;
+    ++group.pc;
+    passed = true;
+  }
+  return passed;
 }
 
 }  // namespace twinmmu::ptx

@@ -81,6 +81,7 @@ struct Group {
     kWarpBarrier,  // the lanes of `mask`, at any bar.warp.sync of that mask
     kGathering,    // the lanes of `mask`, at this step
     kCluster,      // the barrier of the cluster
+    kWarpgroup,    // the products of the other warps of its warpgroup
   };
   Frame* frame = nullptr;
   uint32_t pc = 0;
@@ -153,6 +154,12 @@ class Warp {
   void PassBarrier(int barrier);
   // The same of the barrier of its cluster.
   void PassClusterBarrier();
+  // wgmma: how many groups of products it has begun; waits until the others of its warpgroup have
+  // begun all but `pending` of these; goes on if all have begun `least`, and did wait for no more.
+  uint64_t product_groups() const { return product_groups_; }
+  void CommitProducts();
+  void WaitForProducts(uint64_t pending);
+  bool PassWarpgroup(uint64_t least);
 
   // The host memory of an access by each of `lanes`. A fault is noted. Only who `stores`, and reads
   // nothing, gets kMulticast; of others it is a fault.
@@ -264,6 +271,8 @@ class Warp {
   int idle_limit_ = 1;     // of them, in a turn
   bool gave_way_ = false;  // and so its turn was over
   uint64_t turns_ = 0;
+  uint64_t product_groups_ = 0;
+  uint64_t awaited_groups_ = 0;                 // of each warp, where it waits
   std::vector<std::unique_ptr<Frame>> frames_;  // all, in use or not
   std::vector<Frame*> unused_;
   std::vector<Frame*> used_;

@@ -222,6 +222,68 @@ TEST_F(MatrixTest, MultipliesMatricesInSharedMemory) {
   }
 }
 
+// A kernel whose matrices are all ones. Behind the product d0 is 16; `before` and
+// `between` are what its warps do before the product and behind its commit.
+std::string ProductOfOnes(const char* before, const char* between) {
+  return absl::StrCat(
+      ".shared .align 128 .b8 s[4096]; .shared .b32 flag; .reg .f32 d<4>; .reg .pred q;\n"
+      "mov.u32 %r9, s; mad.lo.u32 %r10, %r1, 32, %r9; mov.b32 %r11, 0x3c003c00;\n"
+      "st.shared.v4.u32 [%r10], {%r11, %r11, %r11, %r11}; st.shared.u32 [flag], 0;\n"
+      "st.shared.v4.u32 [%r10+16], {%r11, %r11, %r11, %r11}; fence.proxy.async; bar.sync 0;\n"
+      "cvt.u64.u32 %rd5, %r9; shr.u64 %rd5, %rd5, 4; add.u64 %rd6, %rd5, 0x1000080000;\n"
+      "add.u64 %rd7, %rd6, 128; setp.ne.u32 q, %r1, %r1; shr.u32 %r12, %r1, 5;\n"
+      "setp.eq.u32 %p1, %r12, 0; mov.u32 %r13, 0;\n",
+      before,
+      "wgmma.fence.sync.aligned;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d0,d1,d2,d3}, %rd6, %rd7, q, 1, 1, 0, 0;"
+      "\nwgmma.commit_group.sync.aligned;\n",
+      between, "wgmma.wait_group.sync.aligned 0; st.global.f32 [%rd2], d0;");
+}
+
+// A warp that has waited for a product knows that no other one of its warpgroup has yet to read
+// what was multiplied. Here the others come late.
+TEST_F(MatrixTest, WaitsForProductsOfTheWholeWarpgroup) {
+  EXPECT_EQ(RunBody(ProductOfOnes("@%p1 bra P; L: add.u32 %r13, %r13, 1;\n"
+                                  "setp.lt.u32 %p2, %r13, 3000; @%p2 bra L; P:\n",
+                                  "wgmma.wait_group.sync.aligned 0; @!%p1 bra E;\n"
+                                  "Z: add.u32 %r14, %r9, %r13; st.shared.u32 [%r14], 0;\n"
+                                  "add.u32 %r13, %r13, 4; setp.lt.u32 %p2, %r13, 4096;\n"
+                                  "@%p2 bra Z; E:\n"),
+                    128),
+            Grid::State::kDone)
+      << fault_.words;
+  for (uint32_t i = 0; i < 128; ++i) EXPECT_EQ(Read<float>(i), 16) << i;
+}
+
+// It does not wait for those that may be pending: here the others begin theirs only behind it.
+TEST_F(MatrixTest, LetsProductsBePendingInOtherWarps) {
+  EXPECT_EQ(RunBody(ProductOfOnes("@%p1 bra P; L: ld.volatile.shared.u32 %r13, [flag];\n"
+                                  "setp.eq.u32 %p2, %r13, 0; @%p2 bra L; P:\n",
+                                  "wgmma.wait_group.sync.aligned 1;\n"
+                                  "@%p1 st.volatile.shared.u32 [flag], 1;\n"),
+                    128),
+            Grid::State::kDone)
+      << fault_.words;
+  EXPECT_EQ(Read<float>(0), 16);
+}
+
+// Nor for warps that have ended.
+TEST_F(MatrixTest, DoesNotWaitForProductsOfWarpsThatEnded) {
+  EXPECT_EQ(RunBody(ProductOfOnes("@%p1 bra P; L: add.u32 %r13, %r13, 1;\n"
+                                  "setp.lt.u32 %p2, %r13, 3000; @%p2 bra L; exit; P:\n",
+                                  ""),
+                    128),
+            Grid::State::kDone)
+      << fault_.words;
+  EXPECT_EQ(Read<float>(0), 16);
+}
+
+// Who waits for others says so.
+TEST_F(MatrixTest, NamesWarpsThatWaitForProducts) {
+  EXPECT_EQ(RunBody(ProductOfOnes("@%p1 bra P; bar.sync 1; P:\n", ""), 128), Grid::State::kFaulted);
+  EXPECT_THAT(fault_.words, testing::HasSubstr("for the products of the other warps"));
+}
+
 // Both lie across, 8 rows or columns of a line of k side by side: groups of 8 lines of k are the
 // leading bytes apart, groups of 8 rows or columns the stride.
 TEST_F(MatrixTest, MultipliesMatricesThatLieAcrossInSharedMemory) {

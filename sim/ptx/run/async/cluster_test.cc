@@ -155,6 +155,27 @@ TEST_F(ClusterTest, GetsOnAtTheBarrier) {
   EXPECT_THAT(ReadAll(4), Each(3000u));
 }
 
+// A warp that the turn of its block cuts short goes on in the next one: it gets as far as the
+// others, however little of each turn they leave. Here one works for most of a turn, then waits in
+// vain.
+TEST_F(ClusterTest, GivesAllWarpsAsMuch) {
+  RunBlocks(
+      "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [m], 1; bar.sync 0;\n"
+      "setp.eq.u32 %p1, %r1, 32; @%p1 bra OTHER; setp.ne.u32 %p1, %r1, 0; @%p1 bra E;\n"
+      "mov.u32 %r5, 0; ROUND: mov.u32 %r6, 0;\n"
+      "WORK: add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 150; @%p1 bra WORK;\n"
+      "mbarrier.test_wait.parity.shared.b64 %p2, [m], 0;\n"
+      "add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 20; @%p1 bra ROUND;\n"
+      "ld.volatile.shared.u32 %r7, [s]; st.global.u32 [%rd2], %r7; st.volatile.shared.u32 [s+4], "
+      "1;\n"
+      "bra E;\n"
+      "OTHER: add.u32 %r8, %r8, 1; st.volatile.shared.u32 [s], %r8;\n"
+      "ld.volatile.shared.u32 %r9, [s+4]; setp.eq.u32 %p1, %r9, 0; @%p1 bra OTHER;\nE:",
+      64, 2);
+  EXPECT_GT(Read(0), 1000u);
+  EXPECT_GT(Read(64), 1000u);
+}
+
 // A block that exits counts no more at the barrier.
 TEST_F(ClusterTest, DoesNotWaitForBlocksThatExited) {
   RunBlocks(
