@@ -16,7 +16,13 @@ namespace {
 
 constexpr size_t kMask = 5;
 
-// PTX does not say what becomes of a lane whose mask does not name it.
+// PTX does not say what becomes of a lane whose mask does not name it. As on an H200, whose
+// compiler leaves the mask out where it knows that a warp comes there as a whole with one mask:
+// then all of them take part. But who looks for races is told of it.
+bool TakesPart(const Warp& warp, Lanes lanes, const uint32_t* masks) {
+  return lanes == warp.live() && LanesLikeFirst(masks, lanes) == lanes && !warp.watched();
+}
+
 Flow FaultOfMask(Warp& warp, Lanes left_out, Lanes mask) {
   return warp.Fault(GridFault::kIllegalInstruction, left_out,
                     absl::StrCat("lane ", __builtin_ctz(left_out),
@@ -37,7 +43,11 @@ Flow Gather(Warp& warp, const Step& step, Lanes lanes, const Exchange& exchange)
   for (Lanes rest = lanes; rest != 0;) {
     const Lanes mask = masks[__builtin_ctz(rest)];
     const Lanes alike = LanesLikeFirst(masks, rest);
-    if ((alike & ~mask) != 0) return FaultOfMask(warp, alike & ~mask, mask);
+    if ((alike & ~mask) != 0) {
+      if (!TakesPart(warp, lanes, masks)) return FaultOfMask(warp, alike & ~mask, mask);
+      exchange(lanes);
+      return Flow::kNext;
+    }
     rest &= ~alike;
     if ((mask & warp.live() & ~alike) != 0) {
       waiting |= alike;
@@ -236,7 +246,10 @@ Flow PerformWarpBarrier(Warp& warp, const Step& step, Lanes lanes) {
   for (Lanes rest = lanes; rest != 0;) {
     const Lanes mask = masks[__builtin_ctz(rest)];
     const Lanes alike = LanesLikeFirst(masks, rest);
-    if ((alike & ~mask) != 0) return FaultOfMask(warp, alike & ~mask, mask);
+    if ((alike & ~mask) != 0) {
+      if (TakesPart(warp, lanes, masks)) return Flow::kNext;
+      return FaultOfMask(warp, alike & ~mask, mask);
+    }
     rest &= ~alike;
     if (alike == warp.running().lanes && (mask & warp.live() & ~alike) == 0) {
       warp.NoteWarpBarrier(alike, alike);

@@ -216,14 +216,31 @@ TEST_F(GridTest, PassesAWarpBarrierOnlyWithItsMask) {
             GridFault::kDeadlock);
 }
 
-// A lane that its own mask does not name is told.
+// A lane that its own mask does not name is told: other lanes have gone elsewhere, or name others.
 TEST_F(GridTest, RefusesAMaskWithoutTheLaneItself) {
   for (const char* body :
-       {"shfl.sync.bfly.b32 %r5, %r1, 1, 0x1f, 0x7fffffff;", "bar.warp.sync 0x7fffffff;",
-        "vote.sync.ballot.b32 %r5, 1, 0x7fffffff;", "redux.sync.add.s32 %r5, %r1, 0x7fffffff;"}) {
-    EXPECT_EQ(FaultOf(body), GridFault::kIllegalInstruction) << body;
-    EXPECT_EQ(fault_.words, "lane 31 is not in its own member mask, 0x7fffffff") << body;
+       {"shfl.sync.bfly.b32 %r5, %r1, 1, 0x1f, %r3;", "bar.warp.sync %r3;",
+        "vote.sync.ballot.b32 %r5, 1, %r3;", "redux.sync.add.s32 %r5, %r1, %r3;"}) {
+    for (const char* before : {"mov.u32 %r3, 0x7fffffff; setp.eq.u32 %p1, %r1, 0; @%p1 bra E;\n",
+                               "setp.lt.u32 %p1, %r1, 31; selp.u32 %r3, -1, 0x7fffffff, %p1;\n"}) {
+      EXPECT_EQ(FaultOf(absl::StrCat(before, body, "\nE: ret;")), GridFault::kIllegalInstruction)
+          << before << body;
+      EXPECT_EQ(fault_.words, "lane 31 is not in its own member mask, 0x7fffffff") << body;
+    }
   }
+}
+
+// Where a warp comes as a whole, with one mask, the mask is not looked at, as on an H200.
+TEST_F(GridTest, TakesAllLanesOfAWholeWarpWhateverTheirMask) {
+  RunKernel(
+      "mov.u32 %r3, 0xffff; shfl.sync.up.b32 %r4, %r1, 1, 0, %r3; st.global.u32 [%rd2], %r4;\n"
+      "redux.sync.add.s32 %r5, %r1, 0; st.global.u32 [%rd2+128], %r5;\n"
+      "bar.warp.sync 0x7fffffff; vote.sync.ballot.b32 %r6, 1, 0x55555555;\n"
+      "st.global.u32 [%rd2+256], %r6;");
+  EXPECT_THAT((std::vector{Read(0), Read(15), Read(16), Read(17), Read(31)}),
+              ElementsAre(0, 14, 15, 16, 30));
+  EXPECT_THAT((std::vector{Read(32), Read(63)}), ElementsAre(496, 496));
+  EXPECT_THAT((std::vector{Read(64), Read(95)}), ElementsAre(~0u, ~0u));
 }
 
 // --- Branches, ends ---
