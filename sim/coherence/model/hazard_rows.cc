@@ -5,6 +5,22 @@
 #include "sim/coherence/model/hazard_checker.h"
 
 namespace twinmmu::coherence {
+namespace {
+
+// So many threads at once, whose number the compiler knows.
+constexpr uint32_t kTogether = 8;
+
+// The last epoch of any of the threads. They may have made different numbers of accesses: some are
+// left out then.
+Epoch LastOf(const Epoch* epochs, uint32_t threads) {
+  Epoch differences = threads % kTogether;
+  for (uint32_t i = 0; i + kTogether <= threads; i += kTogether) {
+    for (uint32_t k = 0; k < kTogether; ++k) differences |= epochs[i + k] ^ epochs[0];
+  }
+  return differences == 0 ? epochs[0] : *std::max_element(epochs, epochs + threads);
+}
+
+}  // namespace
 
 inline bool HazardChecker::IsQuicklyBefore(const Ordering& ordering, const Entry& entry,
                                            const AccessEvent& event, bool writes) const {
@@ -172,8 +188,7 @@ bool HazardChecker::NoteInLine(Ordering* ordering, Page* page, const Row& row, u
   }
   const size_t index = row.first % kPageBytes / kCellBytes;
   Line* const line = &page->lines[index / kLineCells];
-  // They may have made different numbers of accesses: some are left out.
-  const Epoch epoch = 1 + *std::max_element(epochs, epochs + row.threads);
+  const Epoch epoch = 1 + LastOf(epochs, row.threads);
   const Entry own(row.event.thread, epoch, number);
   if (line->spread && (index >= page->firsts.size() || IsOwn(&page->firsts[index], row, number))) {
     *line = Line();

@@ -110,6 +110,16 @@ bool AliasMonitor::Session::BeforeAll(const MonitoredAccess& access, uint32_t la
   impl_.Try([&] { impl_.NoteAll(access, lanes, memory, writes); });
   return true;
 }
+bool AliasMonitor::Session::BeforeRow(const MonitoredAccess& access, uint32_t threads,
+                                      bool writes) {
+  const uint64_t bytes = uint64_t{threads} * access.size;
+  if (!access.armed || !impl_.IsQuicklyDone(access) ||
+      bytes > kPageBytes - LocationOf(access.memory) % kPageBytes) {
+    return false;
+  }
+  impl_.Try([&] { impl_.NoteRow(access, threads, writes); });
+  return true;
+}
 void AliasMonitor::Session::AfterStores(const MonitoredAccess& access, uint32_t lanes,
                                         char* const* memory) {
   if (impl_.IsQuicklyDone(access)) return;

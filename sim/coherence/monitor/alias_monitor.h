@@ -178,6 +178,9 @@ class AliasMonitor::Session {
   // one.
   bool BeforeAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory, bool writes);
   void AfterStores(const MonitoredAccess& access, uint32_t lanes, char* const* memory);
+  // The same of `threads` threads from access.thread on, each of which accesses what is behind the
+  // one before it, from access.memory on. Nothing is to be called after stores.
+  bool BeforeRow(const MonitoredAccess& access, uint32_t threads, bool writes);
   // Before a load. Where to read its bytes from: access.memory, or `older`, access.size bytes where
   // an older value was put.
   const char* Load(const MonitoredAccess& access, char* older);

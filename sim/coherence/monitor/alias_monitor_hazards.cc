@@ -126,31 +126,37 @@ std::vector<SharedUse> AliasMonitor::Impl::TakeShared(uint64_t call, bool* flagg
   return taken;
 }
 
-// Row by row: the lanes from one on that access memory one behind the other.
-void AliasMonitor::Impl::NoteAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory,
-                                 bool writes) {
+void AliasMonitor::Impl::NoteRow(const MonitoredAccess& access, uint32_t threads, bool writes) {
   HazardChecker::Row row;
   row.size = access.size;
   row.writes = writes;
+  row.event = {access.thread, 0, access.address, access.site};
+  NoteWritten(access, access.memory, uint64_t{threads} * access.size, writes);
+  NoteShared(access, row.event, access.memory, uint64_t{threads} * access.size, writes);
+  if (!options_.check) return;
+  for (uint32_t done = 0; done < threads; ++done) {
+    row.first = LocationOf(access.memory) + uint64_t{done} * access.size;
+    row.threads = threads - done;
+    row.event.thread = access.thread + done;
+    done += checker_.CheckQuickly(&ordering_, row);
+    if (done == threads || !ordering_.Runs(access.thread + done)) continue;
+    MonitoredAccess one = access;
+    one.memory += uint64_t{done} * access.size;
+    one.thread += done;
+    CheckOrder(one, ordering_.Next(one.thread, one.address, one.site), writes);
+  }
+}
+
+// Row by row: the lanes from one on that access memory one behind the other.
+void AliasMonitor::Impl::NoteAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory,
+                                 bool writes) {
+  MonitoredAccess row = access;
   while (lanes != 0) {
-    auto lane = static_cast<uint32_t>(__builtin_ctz(lanes));
+    const auto lane = static_cast<uint32_t>(__builtin_ctz(lanes));
     const uint32_t end = EndOfRow(access.size, lanes, memory, lane);
-    NoteWritten(access, memory[lane], uint64_t{end - lane} * access.size, writes);
-    NoteShared(access, {access.thread + lane, 0, access.address, access.site}, memory[lane],
-               uint64_t{end - lane} * access.size, writes);
-    while (options_.check && lane < end) {
-      row.first = LocationOf(memory[lane]);
-      row.threads = end - lane;
-      row.event = {access.thread + lane, 0, access.address, access.site};
-      lane += checker_.CheckQuickly(&ordering_, row);
-      if (lane == end) break;
-      MonitoredAccess one = access;
-      one.memory = memory[lane];
-      one.thread += lane++;
-      if (ordering_.Runs(one.thread)) {
-        CheckOrder(one, ordering_.Next(one.thread, one.address, one.site), writes);
-      }
-    }
+    row.memory = memory[lane];
+    row.thread = access.thread + lane;
+    NoteRow(row, end - lane, writes);
     lanes = end == kLanes ? 0 : lanes >> end << end;
   }
 }

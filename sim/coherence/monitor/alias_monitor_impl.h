@@ -90,6 +90,8 @@ class AliasMonitor::Impl {
     return !keeps_values_ && !access.strength.IsStrong();
   }
   void NoteAll(const MonitoredAccess& access, uint32_t lanes, char* const* memory, bool writes);
+  // The threads from access.thread on access memory one behind the other, in one page.
+  void NoteRow(const MonitoredAccess& access, uint32_t threads, bool writes);
   // Whether nothing is to be done after a store.
   bool IsQuicklyDone(const MonitoredAccess& access) const {
     return IsOnlyNoted(access) && flags_.empty();

@@ -38,11 +38,15 @@ std::string Words(const AliasHazard& hazard) {
          (hazard.missing_fence ? " fence" : "");
 }
 
+// How the accesses of a warp are observed: lane by lane, together, or together and by BeforeRow
+// where it takes them.
+enum class Way { kEachLane, kTogether, kRow };
+
 // A block that runs, and what is found of its accesses.
 class Scene {
  public:
-  explicit Scene(bool together)
-      : together_(together), monitor_(AliasOptions(), [this](const AliasHazard& hazard) {
+  explicit Scene(Way way = Way::kTogether)
+      : way_(way), monitor_(AliasOptions(), [this](const AliasHazard& hazard) {
           found.insert(Words(hazard));
         }) {
     base_ = bytes_.data() + (kPage - reinterpret_cast<uintptr_t>(bytes_.data()) % kPage);
@@ -58,7 +62,11 @@ class Scene {
     all.thread += first_;
     all.armed = true;
     all.site = ++site_;
-    if (together_) {
+    if (way_ == Way::kRow && BeforeRow(&session, all, lanes, memory, writes)) {
+      ++rows;
+      return;
+    }
+    if (way_ != Way::kEachLane) {
       ASSERT_TRUE(session.BeforeAll(all, lanes, memory.data(), writes));
       if (writes) session.AfterStores(all, lanes, memory.data());
       return;
@@ -132,11 +140,21 @@ class Scene {
   }
 
   std::set<std::string> found;
+  size_t rows = 0;  // that BeforeRow took
 
  private:
+  static bool BeforeRow(AliasMonitor::Session* session, const MonitoredAccess& access,
+                        uint32_t lanes, const Memory& memory, bool writes) {
+    for (uint32_t i = 1; i < kLanes; ++i) {
+      if (memory[i] != memory[0] + uint64_t{i} * access.size) return false;
+    }
+    MonitoredAccess row = access;
+    row.memory = memory[0];
+    return lanes == ~0u && session->BeforeRow(row, kLanes, writes);
+  }
   void Start() { first_ = monitor_.Start(kThreads, 0, 0, before_); }
 
-  const bool together_;
+  const Way way_;
   AliasMonitor monitor_;
   std::vector<char> bytes_ = std::vector<char>(kMemory + kPage);
   char* base_ = nullptr;
@@ -205,18 +223,23 @@ class Program {
 
 TEST(AliasMonitorRowsTest, AWarpIsObservedAsItsLanesAre) {
   size_t hazards = 0;
+  size_t taken = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
-    Scene together(true);
-    Scene lanes(false);
+    Scene warps(Way::kTogether);
+    Scene rows(Way::kRow);
+    Scene lanes(Way::kEachLane);
     Program program(seed);
     for (int step = 0; step < 60; ++step) {
-      program.Step({&together, &lanes});
-      ASSERT_EQ(together.found, lanes.found) << "after step " << step;
+      program.Step({&warps, &rows, &lanes});
+      ASSERT_EQ(warps.found, lanes.found) << "after step " << step;
+      ASSERT_EQ(rows.found, lanes.found) << "after step " << step;
     }
     hazards += lanes.found.size();
+    taken += rows.rows;
   }
   EXPECT_GT(hazards, 1000u);
+  EXPECT_GT(taken, 1000u);
 }
 
 MonitoredAccess OfWarp(AddressId address, uint32_t warp) {
@@ -235,14 +258,14 @@ Memory SideBySide(Scene* scene, uint64_t offset) {
 }
 
 TEST(AliasMonitorRowsTest, WarpsRaceWithoutABarrier) {
-  Scene scene(true);
+  Scene scene;
   scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, 128), /*writes=*/true);
   scene.Access(OfWarp(kX, 1), ~0u, SideBySide(&scene, 128), /*writes=*/false);
   EXPECT_EQ(scene.found.size(), 1u);
 }
 
 TEST(AliasMonitorRowsTest, WarpsAreInOrderByABarrier) {
-  Scene scene(true);
+  Scene scene;
   scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, 128), /*writes=*/true);
   scene.Meet();
   scene.Access(OfWarp(kX, 1), ~0u, SideBySide(&scene, 128), /*writes=*/false);
@@ -252,14 +275,14 @@ TEST(AliasMonitorRowsTest, WarpsAreInOrderByABarrier) {
 }
 
 TEST(AliasMonitorRowsTest, AWarpRacesWithWhatItReadThroughAnotherAddress) {
-  Scene scene(true);
+  Scene scene;
   scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, 128), /*writes=*/false);
   scene.Access(OfWarp(kY, 0), ~0u, SideBySide(&scene, 128), /*writes=*/true);
   EXPECT_EQ(scene.found.size(), 1u);
 }
 
 TEST(AliasMonitorRowsTest, OneLaneRacesWithItsWordOfALine) {
-  Scene scene(true);
+  Scene scene;
   scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, 128), /*writes=*/true);
   scene.Access(OfWarp(kY, 0), 1u << 7, SideBySide(&scene, 128), /*writes=*/false);
   EXPECT_EQ(scene.found.size(), 1u);
@@ -267,7 +290,7 @@ TEST(AliasMonitorRowsTest, OneLaneRacesWithItsWordOfALine) {
 
 // Its first lane has seen a flag, the others have not.
 TEST(AliasMonitorRowsTest, LanesRaceThoughOneOfThemIsInOrder) {
-  Scene scene(true);
+  Scene scene;
   scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, 128), /*writes=*/true);
   scene.Meet(2);
   scene.Flag(kLanes, 512, kX, /*writes=*/true);
@@ -277,14 +300,14 @@ TEST(AliasMonitorRowsTest, LanesRaceThoughOneOfThemIsInOrder) {
 }
 
 TEST(AliasMonitorRowsTest, AWarpRacesWithACopyThatNothingOrders) {
-  Scene scene(true);
+  Scene scene;
   scene.Copy(0, kPage, kX, /*writes=*/true);
   scene.Access(OfWarp(kX, 1), ~0u, SideBySide(&scene, 128), /*writes=*/false);
   EXPECT_EQ(scene.found.size(), 1u);
 }
 
 TEST(AliasMonitorRowsTest, AWarpBehindACopyIsInOrder) {
-  Scene scene(true);
+  Scene scene;
   scene.Copy(0, kPage, kX, /*writes=*/true);
   scene.Meet();
   scene.Access(OfWarp(kX, 1), ~0u, SideBySide(&scene, 128), /*writes=*/false);
@@ -292,7 +315,7 @@ TEST(AliasMonitorRowsTest, AWarpBehindACopyIsInOrder) {
 }
 
 TEST(AliasMonitorRowsTest, AReadAgainRacesWithWhatWasWrittenInBetween) {
-  Scene scene(true);
+  Scene scene;
   scene.Access(OfWarp(kX, 0), 1, SideBySide(&scene, 128), /*writes=*/false);
   scene.Access(OfWarp(kX, 1), 1, SideBySide(&scene, 128), /*writes=*/true);
   scene.Access(OfWarp(kX, 0), 1, SideBySide(&scene, 128), /*writes=*/false);
@@ -300,7 +323,7 @@ TEST(AliasMonitorRowsTest, AReadAgainRacesWithWhatWasWrittenInBetween) {
 }
 
 TEST(AliasMonitorRowsTest, LanesThatMadeMoreAccessesAreInOrder) {
-  Scene scene(true);
+  Scene scene;
   for (int i = 0; i < 3; ++i) {
     scene.Access(OfWarp(kX, 0), 1, SideBySide(&scene, 256), /*writes=*/true);
   }
@@ -308,6 +331,22 @@ TEST(AliasMonitorRowsTest, LanesThatMadeMoreAccessesAreInOrder) {
   scene.Meet();
   scene.Access(OfWarp(kX, 1), ~0u, SideBySide(&scene, 128), /*writes=*/true);
   EXPECT_THAT(scene.found, IsEmpty());
+}
+
+TEST(AliasMonitorRowsTest, WhatCrossesAPageIsNoRow) {
+  Scene scene(Way::kRow);
+  scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, kPage - 128), /*writes=*/true);
+  EXPECT_EQ(scene.rows, 1u);
+  scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, kPage - 124), /*writes=*/true);
+  EXPECT_EQ(scene.rows, 1u);
+}
+
+// Its words may be flags, or hide them.
+TEST(AliasMonitorRowsTest, BesideFlagsThereAreNoRows) {
+  Scene scene(Way::kRow);
+  scene.Flag(0, 512, kX, /*writes=*/true);
+  scene.Access(OfWarp(kX, 0), ~0u, SideBySide(&scene, 128), /*writes=*/true);
+  EXPECT_EQ(scene.rows, 0u);
 }
 
 }  // namespace

@@ -57,26 +57,49 @@ inline AddressWindow FindWindow(Warp& warp, const MemoryAccess& access, uint64_t
   return {(*span)->base.value(), (*span)->size, (*span)->memory};
 }
 
+// `span`: of global memory, else null.
 template <typename T>
-inline LaneRun FindRunAt(Warp& warp, const MemoryAccess& access, const T* addresses) {
+inline LaneRun FindRunAt(Warp& warp, const MemoryAccess& access, const T* addresses,
+                         const TranslationCache::Span** span) {
   const T stride = addresses[1] - addresses[0];
   if (!IsEven(addresses, stride)) return {};
   const T first = addresses[0] + static_cast<T>(access.offset);
   const uint64_t size = access.size();
   if (((first | stride) & (size - 1)) != 0 || stride > kWindowSize) return {};
-  const TranslationCache::Span* span;
-  const AddressWindow window = FindWindow(warp, access, first, &span);
-  if (span != nullptr ? span->armed : warp.watched()) return {};
+  const AddressWindow window = FindWindow(warp, access, first, span);
   if (!window.Holds(first, size + (kLanes - 1) * uint64_t{stride})) return {};
   return {window.memory + (first - window.base), stride + window.lane_stride};
 }
 
 // The memory of an access by `lanes`, if they are all, at even distances in one place, and the
-// access is weak, and nobody observes it. Else none: Warp::Resolve tells.
-inline LaneRun FindRun(Warp& warp, const MemoryAccess& access, uint32_t address_slot, Lanes lanes) {
+// access is weak. Else none: Warp::Resolve tells.
+inline LaneRun FindAnyRun(Warp& warp, const MemoryAccess& access, uint32_t address_slot,
+                          Lanes lanes, const TranslationCache::Span** span) {
   if (lanes != kAllLanes || access.order != Order::kWeak || warp.meets_copies()) return {};
-  if (access.wide) return FindRunAt(warp, access, warp.Slot<uint64_t>(address_slot));
-  return FindRunAt(warp, access, warp.Slot<uint32_t>(address_slot));
+  if (access.wide) return FindRunAt(warp, access, warp.Slot<uint64_t>(address_slot), span);
+  return FindRunAt(warp, access, warp.Slot<uint32_t>(address_slot), span);
+}
+
+// The same if nobody observes it.
+inline LaneRun FindRun(Warp& warp, const MemoryAccess& access, uint32_t address_slot, Lanes lanes) {
+  const TranslationCache::Span* span;
+  const LaneRun run = FindAnyRun(warp, access, address_slot, lanes, &span);
+  if (run.memory == nullptr || (span != nullptr ? span->armed : warp.watched())) return {};
+  return run;
+}
+
+// The same if the alias monitor observes it, and the lanes access what lies side by side.
+// *address: whose memory it is; 0: the block's own shared memory.
+inline LaneRun FindObservedRun(Warp& warp, const MemoryAccess& access, uint32_t address_slot,
+                               Lanes lanes, coherence::AddressId* address) {
+  const TranslationCache::Span* span;
+  const LaneRun run = FindAnyRun(warp, access, address_slot, lanes, &span);
+  if (run.memory == nullptr || run.stride != access.size()) return {};
+  *address = span != nullptr ? span->address_id : 0;
+  const std::vector<char>& shared = warp.block().shared();
+  const auto in_shared = static_cast<uint64_t>(run.memory - shared.data());
+  const bool observed = span != nullptr ? span->armed : warp.watched() && in_shared < shared.size();
+  return observed ? run : LaneRun();
 }
 
 }  // namespace twinmmu::ptx

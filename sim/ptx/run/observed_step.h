@@ -10,6 +10,11 @@
 
 namespace twinmmu::ptx {
 
+// What the monitor is told of an access by all lanes of a warp, from `memory` on. Thread 0: it does
+// not know the threads of the block, and need not be told.
+coherence::MonitoredAccess ObservedRun(Warp* warp, const Step& step, char* memory,
+                                       coherence::AddressId address);
+
 // Holds the lock of the monitor, under which the accesses are made, lane by lane. Lanes that are
 // not observed may be asked for like others.
 class ObservedStep {
@@ -66,9 +71,9 @@ class ObservedStep {
   }
 
   const ObservedLanes& observed_;
+  coherence::MonitoredAccess access_;
   const Lanes lanes_;
   const coherence::ThreadId first_;
-  coherence::MonitoredAccess access_;
   coherence::AliasMonitor::Session session_;
 };
 
