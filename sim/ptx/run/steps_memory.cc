@@ -257,9 +257,28 @@ __attribute__((noinline)) void WriteObserved(Warp& warp, const Step& step, Lanes
   WriteOneByOne<M, R>(warp, step, lanes, memory, &observed);
 }
 
+// A load or store of a run that the monitor observes: move(run) under its lock, so that what it
+// notes is what is read and written. False: it is none, and nothing was done.
+template <typename Move>
+[[gnu::noinline]] bool MoveObservedRun(Warp& warp, const Step& step, Lanes lanes, bool writes,
+                                       const Move& move) {
+  coherence::AddressId address;
+  const LaneRun run = FindObservedRun(warp, step.memory, step.operands[0], lanes, &address);
+  if (run.memory == nullptr) return false;
+  const coherence::MonitoredAccess access = ObservedRun(&warp, step, run.memory, address);
+  coherence::AliasMonitor::Session session(&warp.block().aliases());
+  if (access.thread != 0 && !session.BeforeRow(access, kLanes, writes)) return false;
+  move(run);
+  return true;
+}
+
 // Lane by lane.
 template <typename M, typename R>
 __attribute__((noinline)) Flow LoadLanes(Warp& warp, const Step& step, Lanes lanes) {
+  const auto read = [&](const LaneRun& run) { ReadRun<M, R>(warp, step, run); };
+  if (warp.block().aliases().active() && MoveObservedRun(warp, step, lanes, false, read)) {
+    return Flow::kNext;
+  }
   LaneMemory memory;
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory);
   if (found == Found::kFault) return Flow::kFault;
@@ -299,6 +318,13 @@ template <typename M, typename R>
 
 template <typename M, typename R>
 __attribute__((noinline)) Flow StoreLanes(Warp& warp, const Step& step, Lanes lanes) {
+  const auto write = [&](const LaneRun& run) {
+    warp.NoteStore(step.memory.space);
+    WriteRun<M, R>(warp, step, run);
+  };
+  if (warp.block().aliases().active() && MoveObservedRun(warp, step, lanes, true, write)) {
+    return Flow::kNext;
+  }
   LaneMemory memory;
   const Found found = warp.Resolve(step.memory, step.operands[0], lanes, &memory, /*stores=*/true);
   if (found == Found::kFault) return Flow::kFault;
