@@ -9,6 +9,18 @@
 
 namespace twinmmu::ptx {
 
+namespace {
+
+// cvt of bf16 and an integer, whose register is as wide as it: a byte lies in one of .b8.
+bool ConvertsBf16(const Operation& operation, absl::string_view opcode) {
+  const Type to = operation.operands[0].type;
+  const Type from = operation.operands[1].type;
+  return opcode == "cvt" &&
+         ((to == Type::kBf16 && !IsFloating(from)) || (from == Type::kBf16 && !IsFloating(to)));
+}
+
+}  // namespace
+
 // All that FindOperation knows. Only of cvt the registers may be wider than what is converted.
 void Decoder::Computation() {
   const absl::StatusOr<Operation> found = FindOperation(*instruction_);
@@ -46,6 +58,7 @@ void Decoder::Computation() {
     Compute compute = nullptr;
   };
   std::vector<Resized> results;
+  const bool exact = ConvertsBf16(operation, instruction_->opcode);
   for (size_t i = 0; i < operands.size(); ++i) {
     const Operand& operand = *operands[i];
     const Type type = operation.operands[i].type;
@@ -54,6 +67,9 @@ void Decoder::Computation() {
     const Type of_register =
         operand.kind == Operand::kRegister ? TypeOfRegister(operand.index) : type;
     const int register_width = WidthOf(of_register);
+    if (exact && BytesOf(of_register) != BytesOf(type)) {
+      return FailInvalid("a register is wider than the integer, which it may not be with bf16");
+    }
     const bool resizes = register_width != width && instruction_->opcode == "cvt" && width != 0 &&
                          register_width > width && register_width <= 8;
     if (!resizes) {

@@ -203,6 +203,14 @@ TEST(ConversionFormsTest, RegistersMayBeWiderThanTheirValues) {
   ExpectRefused({"cvt.u16.u32 %h1, %h2"}, "'%h2' is .b16, not .u32");
 }
 
+TEST(ConversionFormsTest, IntegersAreAsWideAsTheirRegistersWithBf16) {
+  ExpectTaken({".reg .b8 %b; cvt.rzi.s8.bf16 %b, %h1", ".reg .b8 %b; cvt.rn.bf16.u8 %h1, %b",
+               "cvt.rzi.s16.bf16 %h1, %h2"});
+  ExpectRefused(
+      {"cvt.rzi.s8.bf16 %h1, %h2", "cvt.rn.bf16.u8 %h1, %r1", "cvt.rzi.s16.bf16 %r1, %h1"},
+      "a register is wider than the integer, which it may not be with bf16");
+}
+
 TEST(BranchFormsTest, MayBeOfAllThreads) {
   ExpectTaken({"bra.uni E", "T: .branchtargets E; brx.idx.uni %r1, T",
                "P: .callprototype _ (); call.uni %rd1, (), P", "ret.uni"});

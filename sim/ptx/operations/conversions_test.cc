@@ -34,6 +34,12 @@ TEST(ConvertTest, FloatsAreClampedToTheInteger) {
   EXPECT_EQ(ResultOf("cvt.rni.u8.f32", {Bits(300.0F)}), 255u);
 }
 
+TEST(ConvertTest, BytesAreMadeOfBf16) {
+  EXPECT_EQ(ResultOf("cvt.rzi.s8.bf16", {0xc2ff}), 0xff81u);  // -127.5
+  EXPECT_EQ(ResultOf("cvt.rzi.u8.bf16", {0x4400}), 255u);     // 512
+  EXPECT_EQ(ResultOf("cvt.rn.bf16.s8", {0x80}), 0xc300u);
+}
+
 TEST(ConvertTest, NanBecomesZero) {
   EXPECT_EQ(ResultOf("cvt.rzi.s32.f32", {kNan}), 0u);
   EXPECT_EQ(ResultOf("cvt.rzi.u16.f16", {0x7e00}), 0u);

@@ -68,8 +68,7 @@ void AddRoundings(OperationTable& table) {
 template <typename Int>
 void AddInteger(OperationTable& table) {
   AddRoundings<Int, F16>(table);
-  // Of bf16 and a byte there is nothing.
-  if constexpr (sizeof(Integer<Int>) > 1) AddRoundings<Int, Bf16>(table);
+  AddRoundings<Int, Bf16>(table);
   AddRoundings<Int, float>(table);
   AddRoundings<Int, double>(table);
 }

@@ -74,8 +74,7 @@ void AddRoundings(OperationTable& table) {
 template <typename Int>
 void AddInteger(OperationTable& table) {
   AddRoundings<F16, Int>(table);
-  // Of bf16 and a byte there is nothing.
-  if constexpr (sizeof(Integer<Int>) > 1) AddRoundings<Bf16, Int>(table);
+  AddRoundings<Bf16, Int>(table);
   AddRoundings<float, Int>(table);
   AddRoundings<double, Int>(table);
 }
