@@ -66,6 +66,23 @@ TEST_F(CapturesTest, EachCallIsANodeBehindTheOneBefore) {
   EXPECT_EQ(EdgesOf(captured.graph()), (Edges{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}}));
 }
 
+// Though its documentation promises them only until then; clients read them.
+TEST_F(CapturesTest, WhatWasToldOfItsDependenciesIsThereOnceItHasEnded) {
+  EXPECT_EQ(Begin(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Launch(stream_), CUDA_SUCCESS);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  uint64_t id = 0;
+  CUgraph graph = nullptr;
+  const CUgraphNode* told = nullptr;
+  const EdgeData* data = nullptr;
+  size_t count = 0;
+  EXPECT_EQ(capture_info(stream_, &status, &id, &graph, &told, &data, &count), CUDA_SUCCESS);
+  const Captured captured(stream_);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(cuGraphAddEmptyNode(&node, captured.graph(), told, count), CUDA_SUCCESS);
+  EXPECT_EQ(EdgesOf(captured.graph()), (Edges{{0, 1}}));
+}
+
 TEST_F(CapturesTest, NothingIsNoNode) {
   EXPECT_EQ(Begin(stream_), CUDA_SUCCESS);
   EXPECT_EQ(cuMemcpyDtoDAsync(memory_ + 64, memory_, 0, stream_), CUDA_SUCCESS);

@@ -100,8 +100,12 @@ std::set<std::shared_ptr<Capture>> Captures::Of(const Context& context) const {
 
 void Captures::End(const std::shared_ptr<Capture>& capture) {
   capture->ended = true;
+  ended_.clear();
   for (auto at = streams_.begin(); at != streams_.end();) {
-    at = at->second.capture == capture ? streams_.erase(at) : std::next(at);
+    const auto stream = at++;
+    if (stream->second.capture != capture) continue;
+    stream->second.capture.reset();
+    ended_.insert(streams_.extract(stream));
   }
   destroyed_.erase(
       std::remove_if(destroyed_.begin(), destroyed_.end(),

@@ -84,7 +84,8 @@ class Captures {
   std::shared_ptr<Capture> Forget(const StreamName& stream);
   // Those that have streams of a context.
   std::set<std::shared_ptr<Capture>> Of(const Context& context) const;
-  // All its streams are as before. Its events stand for nothing.
+  // All its streams are as before. Its events stand for nothing. What the program was told of its
+  // streams stays until another one ends, as clients read it then, and a driver lets them.
   void End(const std::shared_ptr<Capture>& capture);
 
   // Whether `origin` would wait for all streams of the capture that were given work.
@@ -116,6 +117,7 @@ class Captures {
   std::map<StreamName, CapturedStream> streams_;
   std::map<uint64_t, CapturedEvent> events_;
   std::vector<CapturedStream> destroyed_;  // streams
+  std::map<StreamName, CapturedStream> ended_;
 };
 
 }  // namespace twinmmu::libcuda

@@ -80,6 +80,17 @@ TEST_P(AsyncCopiesTest, ArrivesAfterCopies) {
   EXPECT_EQ(Read(287), 7u);
 }
 
+// The toolkit's cuda::ptx::cp_async_mbarrier_arrive names an address of shared memory without
+// saying so, of 32 bits. Measured on an H200, and of 64 bits, too.
+TEST_P(AsyncCopiesTest, ArrivesAtAnAddressOfSharedMemoryWhateverItsSpace) {
+  RunKernel(With("mbarrier.init.shared.b64 [%r10], 3; cvt.u64.u32 %rd3, %r10;\n"
+                 "cp.async.mbarrier.arrive.noinc.b64 [%r10]; mbarrier.arrive.b64 _, [%rd3];\n"
+                 "cp.async.mbarrier.arrive.noinc.b64 [%rd3];\n") +
+                kWait + "st.global.u32 [%rd1], 5;",
+            1);
+  EXPECT_EQ(Read(0), 5u);
+}
+
 // A bulk copy to shared memory gives its bytes to an mbarrier.
 TEST_P(AsyncCopiesTest, CopiesInBulkToSharedMemory) {
   for (uint32_t i = 0; i < 256; ++i) Write(i, i + 3);
@@ -190,6 +201,21 @@ TEST_P(AsyncCopiesTest, FaultsWhereAddressesAreMisaligned) {
                     1),
             GridFault::kUndefined);
   EXPECT_THAT(fault_.words, HasSubstr("24 bytes"));
+}
+
+// Measured on an H200. CUB issues such copies where all of its bytes lie before an aligned address.
+TEST_P(AsyncCopiesTest, CopiesOfNothingTakeAnyAddresses) {
+  RunKernel(
+      With("mov.u32 %r2, 0; mbarrier.init.shared.b64 [%r10], 1;\n"
+           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r9+1], "
+           "[%rd1+1], %r2, [%r10+4];\n"
+           "cp.async.bulk.global.shared::cta.bulk_group [%rd1+4], [%r9+4], %r2;\n"
+           "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1+4], [%r9], %r2;\n"
+           "cp.async.bulk.prefetch.L2.global [%rd1+4], %r2;\n"
+           "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n"
+           "mov.u32 %r3, 5; st.global.u32 [%rd1], %r3;"),
+      1);
+  EXPECT_EQ(Read(0), 5u);
 }
 
 // A bulk copy that no mbarrier can take.

@@ -173,6 +173,7 @@ Flow CopyBulk(Warp& warp, const Step& step, Lanes lanes, ReduceRange reduce) {
     operation.to = warp.Slot<uint64_t>(step.operands[0])[lane];
     operation.from = warp.Slot<uint64_t>(step.operands[1])[lane];
     operation.size = warp.Slot<uint32_t>(step.operands[2])[lane];
+    if (operation.size == 0) continue;  // no address is looked at, as on an H200
     operation.read = operation.size;
     operation.reduce = reduce;
     operation.has_barrier = step.operands[3] != kNoSlot;
@@ -365,7 +366,7 @@ Flow PerformBulkPrefetch(Warp& warp, const Step& step, Lanes lanes) {
     operation.to = warp.Slot<uint64_t>(step.operands[0])[lane];
     operation.from = operation.to;
     operation.size = warp.Slot<uint32_t>(step.operands[1])[lane];
-    if (!CheckBulk(warp, lane, operation)) return Flow::kFault;
+    if (operation.size != 0 && !CheckBulk(warp, lane, operation)) return Flow::kFault;
   }
   return Flow::kNext;
 }

@@ -73,7 +73,8 @@ bool FindSharedWord(Warp& warp, const Step& step, uint64_t address, int lane, Sh
   access.count = 1;
   access.access = Access::kReadWrite;
   uint64_t inside = address;
-  if (access.space == Space::kGeneric) inside -= kSharedWindow;
+  // A small one is of shared memory, too: as to an H200, and as the toolkit's own headers pass it.
+  if (access.space == Space::kGeneric && address >= kWindowSize) inside -= kSharedWindow;
   if (address % sizeof(uint64_t) != 0) {
     warp.FaultAt(GridFault::kMisalignedAddress, lane, access, address);
     return false;
