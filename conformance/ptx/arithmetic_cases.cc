@@ -86,34 +86,55 @@ ArithmeticCase CaseOf(const OperationForm& form) {
 
 // --- Kernels -------------------------------------------------------------------------------------
 
+// Whether it is a byte in a register of its own width, as it has to be beside bf16.
+bool IsByteRegister(const ArithmeticCase& arithmetic, int index) {
+  if (ptx::BytesOf(arithmetic.operand(index).type) != 1) return false;
+  for (int i = 0; i < arithmetic.operand_count(); ++i) {
+    if (arithmetic.operand(i).type == Type::kBf16) return true;
+  }
+  return false;
+}
+
 // A register of the kernel for an operand: of bits, as those fit each type of their width.
-std::string RegisterOf(const OperandType& operand, int index) {
+std::string RegisterOf(const ArithmeticCase& arithmetic, int index) {
+  const OperandType& operand = arithmetic.operand(index);
   if (operand.type == Type::kPred) return absl::StrCat("%p", index);
+  if (IsByteRegister(arithmetic, index)) return absl::StrCat("%b", index);
   const uint64_t bytes = ptx::BytesOf(operand.type);
   return absl::StrCat(bytes <= 2 ? "%h" : bytes == 4 ? "%r" : "%d", index);
 }
 
+// Of one that is no flag, and has less than 64.
+int BitsOfRegister(const ArithmeticCase& arithmetic, int index) {
+  if (IsByteRegister(arithmetic, index)) return 8;
+  return ptx::BytesOf(arithmetic.operand(index).type) == 4 ? 32 : 16;
+}
+
 std::string LoadOperand(const ArithmeticCase& arithmetic, int index, int slot) {
   const OperandType& operand = arithmetic.operand(index);
-  const std::string name = RegisterOf(operand, index);
+  const std::string name = RegisterOf(arithmetic, index);
   std::string text =
       absl::StrCat("  ld.global.u64 %x, [%in+", 8 * slot * arithmetic.trials, "];\n");
   if (operand.type == Type::kPred) return absl::StrCat(text, "  setp.ne.u64 ", name, ", %x, 0;\n");
   const uint64_t bytes = ptx::BytesOf(operand.type);
   if (bytes == 8) return absl::StrCat(text, "  mov.b64 ", name, ", %x;\n");
-  return absl::StrCat(text, "  cvt.u", bytes == 4 ? 32 : 16, ".u64 ", name, ", %x;\n");
+  return absl::StrCat(text, "  cvt.u", BitsOfRegister(arithmetic, index), ".u64 ", name, ", %x;\n");
 }
+
 std::string StoreOperand(const ArithmeticCase& arithmetic, int index, int slot) {
   const OperandType& operand = arithmetic.operand(index);
-  const std::string name = RegisterOf(operand, index);
+  const std::string name = RegisterOf(arithmetic, index);
   const uint64_t bytes = ptx::BytesOf(operand.type);
   std::string text;
   if (operand.type == Type::kPred) {
     text = absl::StrCat("  selp.u64 %x, 1, 0, ", name, ";\n");
   } else if (bytes == 8) {
     text = absl::StrCat("  mov.b64 %x, ", name, ";\n");
+  } else if (operand.type == Type::kS8 && IsByteRegister(arithmetic, index)) {
+    // As the simulator has it, in 16 bits.
+    text = absl::StrCat("  cvt.s16.s8 %h7, ", name, ";\n  cvt.u64.u16 %x, %h7;\n");
   } else {
-    text = absl::StrCat("  cvt.u64.u", bytes == 4 ? 32 : 16, " %x, ", name, ";\n");
+    text = absl::StrCat("  cvt.u64.u", BitsOfRegister(arithmetic, index), " %x, ", name, ";\n");
   }
   return absl::StrCat(text, "  st.global.u64 [%out+", 8 * slot * arithmetic.trials, "], %x;\n");
 }
@@ -125,7 +146,7 @@ std::string InstructionOf(const ArithmeticCase& arithmetic) {
   for (int i = 0; i < arithmetic.operand_count(); ++i) {
     const OperandType& operand = arithmetic.operand(i);
     if (operand.carry) {
-      const std::string flag = RegisterOf(operand, i);
+      const std::string flag = RegisterOf(arithmetic, i);
       if (!operand.written) {
         before = absl::StrCat("  selp.u32 %t, 1, 0, ", flag, ";\n",
                               borrow ? "  sub.cc.u32 %t, 0, %t;\n" : "  add.cc.u32 %t, %t, -1;\n");
@@ -141,7 +162,7 @@ std::string InstructionOf(const ArithmeticCase& arithmetic) {
                     : second ? "|"
                              : ", ",
                     i == arithmetic.constant ? absl::StrCat(arithmetic.inputs[i].front())
-                                             : RegisterOf(operand, i));
+                                             : RegisterOf(arithmetic, i));
   }
   return absl::StrCat(before, "  ", arithmetic.form->text, operands, ";\n", after);
 }
@@ -149,7 +170,8 @@ std::string InstructionOf(const ArithmeticCase& arithmetic) {
 std::string KernelOf(const ArithmeticCase& arithmetic, size_t index) {
   std::string text = absl::StrCat(
       ".visible .entry case_", index, "(.param .u64 inputs, .param .u64 results)\n{\n",
-      "  .reg .pred %p<8>, %done;\n  .reg .b16 %h<8>;\n  .reg .b32 %r<8>, %i, %n, %t;\n",
+      "  .reg .pred %p<8>, %done;\n  .reg .b8 %b<8>;\n  .reg .b16 %h<8>;\n  .reg .b32 %r<8>, %i, "
+      "%n, %t;\n",
       "  .reg .b64 %d<8>, %in, %out, %x;\n  mov.u32 %i, %ctaid.x;\n  mov.u32 %n, %ntid.x;\n",
       "  mov.u32 %t, %tid.x;\n  mad.lo.u32 %i, %i, %n, %t;\n  setp.ge.u32 %done, %i, ",
       arithmetic.trials, ";\n  @%done ret;\n  ld.param.u64 %in, [inputs];\n",
