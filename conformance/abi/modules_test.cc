@@ -664,6 +664,30 @@ TEST_F(ModuleTest, AVariableThatIsDeclaredOnlyIsThereAndZero) {
   EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
 }
 
+// So an array of words can be read as vectors, whatever its own alignment.
+TEST_F(ModuleTest, GlobalVariablesBeginAtMultiplesOf256BytesAndConstantsLieClose) {
+  void* module = nullptr;
+  ASSERT_EQ(Load("cuModuleLoadData")(&module,
+                                     ".version 7.0\n.target sm_70\n.address_size 64\n"
+                                     ".visible .global .align 1 .b8 a[1];\n"
+                                     ".visible .const .align 4 .b8 d[5];\n"
+                                     ".visible .global .align 4 .b8 b[300];\n"
+                                     ".visible .const .align 2 .b8 e[4];\n"
+                                     ".visible .global .align 8 .b8 c[8];\n"),
+            CUDA_SUCCESS);
+  const auto address_of = [&](const char* name) {
+    CUdeviceptr address = 0;
+    EXPECT_EQ(GetGlobal("cuModuleGetGlobal_v2")(&address, nullptr, module, name), CUDA_SUCCESS);
+    return address;
+  };
+  EXPECT_EQ(address_of("a") % 256, 0u);
+  EXPECT_EQ(address_of("b"), address_of("a") + 256);
+  EXPECT_EQ(address_of("c"), address_of("b") + 512);
+  EXPECT_EQ(address_of("d") % 256, 0u);
+  EXPECT_EQ(address_of("e"), address_of("d") + 6);
+  EXPECT_EQ(Unload("cuModuleUnload")(module), CUDA_SUCCESS);
+}
+
 // CU_JIT_GLOBAL_SYMBOL_NAMES, _ADDRESSES and _COUNT.
 TEST_F(ModuleTest, NoVariableOfPtxIsOneOfTheHosts) {
   const LoadEx load("cuModuleLoadDataEx");
