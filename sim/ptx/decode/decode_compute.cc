@@ -68,7 +68,9 @@ void Decoder::Computation() {
         operand.kind == Operand::kRegister ? TypeOfRegister(operand.index) : type;
     const int register_width = WidthOf(of_register);
     if (exact && BytesOf(of_register) != BytesOf(type)) {
-      return FailInvalid("a register is wider than the integer, which it may not be with bf16");
+      return FailInvalid(BytesOf(of_register) > BytesOf(type)
+                             ? "a register is wider than the integer, which it may not be with bf16"
+                             : "a register is narrower than what it holds");
     }
     const bool resizes = register_width != width && instruction_->opcode == "cvt" && width != 0 &&
                          register_width > width && register_width <= 8;

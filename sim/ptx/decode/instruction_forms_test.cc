@@ -209,6 +209,8 @@ TEST(ConversionFormsTest, IntegersAreAsWideAsTheirRegistersWithBf16) {
   ExpectRefused(
       {"cvt.rzi.s8.bf16 %h1, %h2", "cvt.rn.bf16.u8 %h1, %r1", "cvt.rzi.s16.bf16 %r1, %h1"},
       "a register is wider than the integer, which it may not be with bf16");
+  ExpectRefused({".reg .b8 %b; cvt.rzi.s16.bf16 %b, %h1", "cvt.rn.bf16.u32 %h1, %h2"},
+                "a register is narrower than what it holds");
 }
 
 TEST(BranchFormsTest, MayBeOfAllThreads) {

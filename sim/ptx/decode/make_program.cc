@@ -15,9 +15,6 @@ namespace twinmmu::ptx {
 namespace {
 
 // What hardware has room for, or this host.
-// Where a variable of .global begins, so that arrays of words can be read as vectors. Measured on
-// an H200; those of .const lie close together there.
-constexpr uint64_t kGlobalAlignment = 256;
 constexpr uint64_t kMaxImage = uint64_t{1} << 30;
 constexpr uint64_t kMaxStaticShared = 227 << 10;
 constexpr uint64_t kMaxKernelParameters = 32764;
@@ -27,6 +24,10 @@ constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxRegisters = 255;
 // Of shared variables in the layouts of all kernels: their number can be the square of the text's.
 constexpr size_t kMaxPlaces = size_t{4} << 20;
+
+// Where a variable of .global begins, so that arrays of words can be read as vectors. Measured on
+// an H200; those of .const lie close together there.
+constexpr uint64_t kGlobalAlignment = 256;
 
 uint64_t AlignmentOf(const Variable& variable) {
   const uint64_t natural = BytesOf(variable.type) * static_cast<uint64_t>(variable.vector);

@@ -97,7 +97,8 @@ inline LaneRun FindObservedRun(Warp& warp, const MemoryAccess& access, uint32_t 
   if (run.memory == nullptr || run.stride != access.size()) return {};
   *address = span != nullptr ? span->address_id : 0;
   const std::vector<char>& shared = warp.block().shared();
-  const auto in_shared = static_cast<uint64_t>(run.memory - shared.data());
+  const uint64_t in_shared =
+      reinterpret_cast<uint64_t>(run.memory) - reinterpret_cast<uint64_t>(shared.data());
   const bool observed = span != nullptr ? span->armed : warp.watched() && in_shared < shared.size();
   return observed ? run : LaneRun();
 }

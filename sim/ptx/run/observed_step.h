@@ -63,8 +63,6 @@ class ObservedStep {
   }
   // What all lanes have in common.
   const coherence::MonitoredAccess& OfAll() {
-    access_.armed = true;
-    access_.thread = first_;
     access_.address = observed_.addresses[static_cast<size_t>(__builtin_ctz(lanes_))];
     access_.shared = access_.address == 0 ? observed_.shared : nullptr;
     return access_;

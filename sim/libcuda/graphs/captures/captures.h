@@ -116,8 +116,8 @@ class Captures {
   std::atomic<bool> may_matter_{false};
   std::map<StreamName, CapturedStream> streams_;
   std::map<uint64_t, CapturedEvent> events_;
-  std::vector<CapturedStream> destroyed_;  // streams
-  std::map<StreamName, CapturedStream> ended_;
+  std::vector<CapturedStream> destroyed_;       // streams
+  std::map<StreamName, CapturedStream> ended_;  // of the capture that ended last
 };
 
 }  // namespace twinmmu::libcuda
